@@ -44,7 +44,7 @@ struct Row {
     scene: String,
     engine: Engine,
     boxes: usize,
-    /// Of the whole call.
+    /// The time of the whole call.
     time: Time,
     kernels: KernelTimes,
     pairs: u64,
@@ -317,8 +317,8 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
         // Of keys for the counts; of keys and values to and fro.
         "sort" => f64::from(passes) * 20.0 * entries,
         "rank" => 16.0 * entries + 8.0 * boxes,
-        // The stretches are read twice; footprints, entries and boxes are read once; a byte of bases for each entry is written
-        // and read; then there are the runs.
+        // The stretches are read twice; footprints, entries and boxes once. A byte of bases for each entry is written
+        // and read. The runs come last.
         "sweep" => (8.0 + 8.0 + 2.0) * entries + 24.0 * boxes + 12.0 * runs,
         "giants" => f64::from(report.giant_count) / 64.0 * 40.0 * boxes,
         "emit" => (4.0 + 12.0) * runs + 4.0 * entries + 8.0 * pairs,

@@ -41,8 +41,8 @@ import broadsweep as bs
 COLUMNS = ["scene", "boxes", "pairs", "engine", "ms", "factor", "q1", "q3", "missing", "extra", "doubled", "order", "half list"]
 # Of Warp's examples with particles.
 GRID_CELLS = 128
-# Newton's `BroadPhaseAllPairs` computes n (n - 1) in 32 bits. With more boxes this is negative or wraps around; its kernel then
-# misses pairs and may read out of bounds.
+# Newton's `BroadPhaseAllPairs` computes n (n - 1) in 32 bits. With more boxes this is negative or wraps around; its
+# kernel then misses pairs and may read out of bounds.
 MOST_OF_ALL_PAIRS = 46_341
 # The least milliseconds between two waits for the device, and the most calls.
 SAMPLE_MS, MOST_CALLS = 20, 20

@@ -1,5 +1,5 @@
-//! Time of building a tree and of batches of queries, of our engines, algorithms of the literature and other libraries, in
-//! one run.
+//! Time of building a tree and of batches of queries, for our engines, algorithms of the literature and other
+//! libraries, in one run.
 //!
 //! ```text
 //! cargo bench -p broadsweep-laboratory --features peers --bench queries -- [OPTION ...] [KIND:N | FILE.npy ...]
@@ -9,12 +9,12 @@
 //!   --engines A,B  who takes part [all but the GPU]
 //!   --threads N    threads of our engine; the others have one [1]
 //!   --out DIR      boxes, rays and their nearest hits as .npy files, for what cannot take part here
-//!   --each         every query by itself: the slowest against the median one, of our engine unless --engines names others
+//!   --each         each query alone: the slowest and the median one, of our engine unless --engines names others
 //! ```
 //!
-//! Runs are interleaved. All answer the same queries. The last columns count the answers, and the queries that one answers
-//! otherwise than ours: where that is not 0, it rounds or breaks ties otherwise. Without a scene, there is a million of
-//! uniform boxes; with `--each`, 100,000 boxes of every kind.
+//! Runs are interleaved. All engines answer the same queries. The last columns count the answers, and the queries with
+//! answers that differ from ours: such an engine rounds or breaks ties in another way. Without a scene, there are a
+//! million uniform boxes; with `--each`, 100,000 boxes of every kind.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -1,5 +1,5 @@
-//! Time of what is recorded for buffers of the device, where boxes, queries and answers stay there: what a program pays that has
-//! its boxes on the GPU.
+//! Time of recorded calls on buffers of the device, where boxes, queries and answers stay there: the cost for a program
+//! that has its boxes on the GPU.
 //!
 //! ```text
 //! cargo bench -p broadsweep-laboratory --bench recorded -- [OPTION ...] [KIND:N | FILE.npy ...]

@@ -1,4 +1,5 @@
-//! Finds pairs and events on an engine that is chosen at run time. A double loop checks the lists, and the CPU engine finds the same.
+//! Finds pairs and events on an engine that is chosen at run time. A double loop checks the lists, and the CPU engine
+//! finds the same.
 //!
 //! `cargo run --example any_engine [gpu|cpu]`; without an argument, the engine that suits the machine.
 

@@ -1,5 +1,5 @@
-//! Finds what rays with groups hit, and the nearest boxes of points, with a tree that is chosen at run time. Loops over all boxes check the
-//! answers, and the CPU tree gives the same bits.
+//! Finds what rays with groups hit, and the nearest boxes of points, with a tree that is chosen at run time. Loops over
+//! all boxes check the answers, and the CPU tree gives the same bits.
 //!
 //! `cargo run --example any_tree [gpu|cpu]`; without an argument, the tree that suits the machine.
 

@@ -1,5 +1,6 @@
-//! A physics loop: contacts that begin, stay and end. What a solver has learnt of a contact (here, for how many steps it has
-//! lasted) is found again in the next step, without a search; bodies that rest fall asleep, and their contacts with each other are left out.
+//! A physics loop: contacts that begin, stay and end. The solver's data of a contact (here, the count of steps that it
+//! has lasted) is found again in the next step without a search. Bodies that rest fall asleep, and contacts between
+//! sleeping bodies are left out.
 //! `cargo run --release --example contacts`
 
 use broadsweep::filter::Attribute;

@@ -1,5 +1,5 @@
-//! Draws the overlap of each pair of boxes on a renderer's own device: pairs are recorded from a box buffer and drawn by
-//! an indirect draw in the same encoder. A double loop checks the number of pairs and each texel of the picture.
+//! Draws the overlap of each pair of boxes on a renderer's own device: pairs are recorded from a box buffer and drawn
+//! by an indirect draw in the same encoder. A double loop checks the number of pairs and each texel of the picture.
 //!
 //! `cargo run --example draw_pairs`
 
@@ -83,7 +83,8 @@ fn double_loop(boxes: &[Aabb]) -> (u32, Vec<u8>) {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The renderer: an instance without validation of indirect calls, a device, a target, a pipeline, and boxes of whole numbers.
+    // The renderer: an instance without validation of indirect calls, a device, a target, a pipeline, and boxes with
+    // whole coordinates.
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
     descriptor.flags.remove(wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
     let adapter = pollster::block_on(wgpu::Instance::new(descriptor).request_adapter(&Default::default()))?;

@@ -1,5 +1,5 @@
-//! Casts rays that each meet only some groups of boxes, and finds the nearest hit and all hits of each: first from host memory, then from
-//! buffers of the device. A double loop checks both.
+//! Casts rays that each meet only some groups of boxes, and finds the nearest hit and all hits of each: first from host
+//! memory, then from buffers of the device. A double loop checks both.
 //!
 //! `cargo run --example rays_with_groups`
 
@@ -81,7 +81,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let lists = tree.all_hits(batch)?;
     assert!(lists.iter().eq(all.iter().map(Vec::as_slice)));
 
-    // From buffers of the device. A recording overwrites the answers of the one before: each is read back before the next.
+    // From buffers of the device. A recording overwrites the answers of the one before: each is read back before the
+    // next.
     let device = gpu.device();
     let buffer = |contents| {
         device.create_buffer_init(&wgpu::util::BufferInitDescriptor {

@@ -1,5 +1,6 @@
-//! Bodies that come and go: a fountain of drops above a floor. Each drop is removed some time after it lands, and its slot is used again. What the
-//! program knows of contacts follows from what began and what ended alone, by handles; a double loop checks it.
+//! Bodies that come and go: a fountain of drops above a floor. Each drop is removed some time after it lands, and its
+//! slot is reused. The program updates its contacts from begun and ended pairs alone, by handles; a double loop checks
+//! them.
 //! `cargo run --release --example spawn`
 
 use std::collections::{HashMap, HashSet};

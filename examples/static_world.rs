@@ -1,6 +1,6 @@
-//! A static world: a million boxes that stay, ten thousand that move among them, all in buffers of the device. The boxes
-//! that stay are in a `TreeRecorder`, which is built once; each frame records the pairs of the movers among themselves and with the
-//! boxes that stay, and what began and ended since the last frame, into the renderer's encoder.
+//! A static world: a million boxes that stay, ten thousand that move among them, all in buffers of the device. The
+//! boxes that stay are in a `TreeRecorder`, which is built once; each frame records the pairs of the movers among
+//! themselves and with the boxes that stay, and what began and ended since the last frame, into the renderer's encoder.
 //! `cargo run --release --example static_world [STATIC BOXES] [MOVERS]`
 
 use std::time::Instant;
@@ -51,8 +51,8 @@ fn main() -> Result<(), Error> {
         let among = recorder.record_events(&mut encoder, moving_boxes.slice(..), movers, GpuIdentity::Index)?;
         let batch = GpuBatch::<Aabb>::new(moving_boxes.slice(..), movers);
         let with = tree.record_overlap_events(&mut encoder, batch, 16 * movers, GpuIdentity::Index)?;
-        // A renderer would use the lists now, in the same encoder: `with.created.pairs` and `with.created.arguments`. Here their headers
-        // are read back, to print the counts.
+        // A renderer would use the lists now, in the same encoder: `with.created.pairs` and `with.created.arguments`.
+        // Here their headers are read back, to print the counts.
         let counts = read_back(&gpu, encoder, &[&among, &with])?;
         let ms = 1e3 * start.elapsed().as_secs_f64();
         let [among, with] = counts.map(|[all, created, lost]| format!("{all} pairs, {created} created, {lost} lost"));
@@ -63,7 +63,8 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Cubes with their lower corners in a cube of edge `extent`. Each overlaps about four of `of` such cubes in the unit cube.
+/// Cubes with their lower corners in a cube of edge `extent`. Each overlaps about four of `of` such cubes in the unit
+/// cube.
 fn cubes(count: u32, of: u32, extent: f64) -> Vec<Aabb> {
     let edge = (0.5 / f64::from(of)).cbrt() as f32;
     let cube = |i: u32| {

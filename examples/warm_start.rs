@@ -1,5 +1,5 @@
-//! Blocks fall onto each other. The solver of each step starts with the impulses of the last step (`Events::carry`). Blocks are added, removed
-//! and reordered; names and a double loop check every step.
+//! Blocks fall onto each other. The solver of each step starts with the impulses of the last step (`Events::carry`).
+//! Blocks are added, removed and reordered; names and a double loop check every step.
 //!
 //! `cargo run --example warm_start`
 
@@ -56,7 +56,8 @@ fn main() -> Result<(), Error> {
     let ground = Aabb::new([-9.0, -9.0, -1.0], [9.0, 9.0, 0.0]);
     let mut blocks = vec![Block { name: 0, bounds: ground, speed: 0.0, was: Step::NEW }];
     let mut engine = cpu::BroadPhase::new(Options::default())?;
-    let (mut impulses, mut by_name): (Vec<f32>, _) = (vec![], HashMap::new()); // of the last step; the names are for the check alone
+    // Of the last step; the names are for the check alone.
+    let (mut impulses, mut by_name): (Vec<f32>, _) = (vec![], HashMap::new());
     for step in 1..=480u32 {
         if step % 8 == 0 {
             let (x, y) = ((step / 8 * 7 % 5) as f32 * 0.6, (step / 8 * 3 % 4) as f32 * 0.6);

@@ -54,8 +54,8 @@ fn every_kernel_parses_and_validates() {
 const OPERATORS: [&str; 18] =
     ["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "&", "|", "^", "+", "-", "*", "/", "%", "<", ">"];
 
-/// Finds an expression of a shader in which WGSL wants parentheses and naga does not: `&`, `|` or `^` beside any other operator, `&&`
-/// beside `||`, a shift beside arithmetic or another shift.
+/// Finds an expression of a shader that needs parentheses in WGSL, though naga accepts it without: `&`, `|` or `^`
+/// beside any other operator, `&&` beside `||`, a shift beside arithmetic or another shift.
 fn without_parentheses(text: &str) -> Option<String> {
     // The operators of each parenthesis that is open; and those of the operand of a comparison, a `&&` or a `||`.
     let mut open: Vec<[Vec<&str>; 2]> = vec![Default::default()];
@@ -72,7 +72,7 @@ fn without_parentheses(text: &str) -> Option<String> {
             let top = open.last_mut().unwrap();
             let mut length = operator.map_or(c.len_utf8(), str::len);
             match (operator, c) {
-                // Of a type: no space before it.
+                // The brackets of a type: no space before them.
                 (Some(_), '<') if !is_spaced => (templates, length) = (templates + 1, 1),
                 (Some(_), '>') if templates > 0 => (templates, length) = (templates - 1, 1),
                 (Some(operator), _) if is_binary => {

@@ -94,7 +94,7 @@ fn every_option_gets_the_report_and_the_pairs_of_the_mirrors() {
     }
 }
 
-/// Creates boxes with many giants, and more invalid boxes than are listed, in every chunk that a thread takes at a time.
+/// Creates boxes with many giants, and with more invalid boxes than a report lists, in every chunk of a thread.
 fn with_giants_and_invalid(n: usize) -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(n, 1);
     boxes.iter_mut().step_by(97).for_each(|aabb| aabb.max = [f32::INFINITY; 3]);
@@ -167,7 +167,8 @@ fn any_number_of_threads_gives_the_same_pairs_in_the_same_order() {
     }
 }
 
-/// Returns the steps of a motion, forward and backward, so that no step is new, each with the boxes that moved since the one before.
+/// Returns the steps of a motion, forward and backward, so that they repeat without a jump. Each step has the boxes
+/// that moved since the previous step.
 fn cycle(motion: Motion) -> Vec<(Vec<Aabb>, Vec<u32>)> {
     let steps = (0..6).chain((1..5).rev());
     let steps: Vec<Vec<Aabb>> = steps.map(|step| motion.boxes(10_000, Motion::DENSITY, 1, step)).collect();

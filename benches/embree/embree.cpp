@@ -1,5 +1,5 @@
-// Times Embree 3 on the boxes and rays of the benchmark `queries` and on the pairs of the benchmark `pairs`, and compares
-// its answers with ours.
+// Times Embree 3 on the boxes and rays of the benchmark `queries` and on the pairs of the benchmark `pairs`, and
+// compares its answers with ours.
 //
 //   embree THREADS RUNS BOXES.npy [pairs PAIRS.npy | KIND RAYS.npy NEAREST.npy]
 //
@@ -7,8 +7,9 @@
 // files are those of the benchmark's `--out`: boxes f4 (n, 6), rays f4 (m, 7) with origin, direction and limit, and u4
 // (m,) with our nearest hits. For scripts/embree.sh.
 //
-// Prints `time|QUESTION|ENGINE|MS`, the median of RUNS calls after one that does not count: of builds where there are no
-// rays, otherwise of rays. `equal|QUESTION|ENGINE|...` says how many rays are answered as ours are, and of the others why.
+// Prints `time|QUESTION|ENGINE|MS`, the median of RUNS calls after one that is not counted: the time of builds without
+// rays, otherwise of rays. `equal|QUESTION|ENGINE|...` has the count of rays with our answer, and the reasons for the
+// others.
 #include <embree3/rtcore.h>
 
 #include <algorithm>
@@ -272,7 +273,8 @@ class Pairs {
 public:
     explicit Pairs(const std::vector<Box>& boxes) : boxes(boxes) {}
 
-    // Finds the pairs of a tree with itself. Embree reports both (a, b) and (b, a) of leaves that may overlap: the callback tests.
+    // Finds the pairs of a tree with itself. Embree reports both (a, b) and (b, a) of leaves that may overlap: the
+    // callback tests them.
     void find(RTCScene scene) {
         for (auto& list : lists) list->clear();
         rtcCollide(scene, scene, add, this);

@@ -1,7 +1,9 @@
-//! Times the neighbours of points on the CPU engine, and prints a row of CSV per case: nanoseconds per pair, the best of several calls.
+//! Times the neighbours of points on the CPU engine. Prints a row of CSV per case: nanoseconds per pair, the best of
+//! several calls.
 //!
-//! `cargo run --release -p broadsweep-laboratory --example neighbours [MOST_POINTS]`. `benches/neighbours.py` times the call from Python beside
-//! other libraries.
+//! `cargo run --release -p broadsweep-laboratory --example neighbours [MOST_POINTS]`
+//!
+//! `benches/neighbours.py` times the Python call beside other libraries.
 
 use std::time::Instant;
 
@@ -54,7 +56,8 @@ struct Times {
     pairs: usize,
 }
 
-/// Returns the seconds that the threads of the process have run, in steps of 1/100; on other systems than Linux, the seconds that passed.
+/// Returns the CPU time of all threads of the process in seconds, in steps of 1/100; on systems other than Linux, the
+/// elapsed seconds.
 fn cpu_seconds(start: Instant) -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // User and system time are the 14th and 15th field; the second one may hold spaces.

@@ -1,5 +1,5 @@
-//! Finds the pairs of a file of boxes again and again on the CPU engine, and prints how long each call took, in seconds:
-//! what a binding to another language is compared with.
+//! Finds the pairs of a file of boxes repeatedly on the CPU engine, and prints the seconds of each call: the reference
+//! for bindings to other languages.
 //!
 //! `cargo run --release -p broadsweep-laboratory --example repeat -- BOXES.npy CALLS`
 

@@ -2,7 +2,8 @@
 
 use broadsweep::Error;
 
-/// Returns an error in one line, with its causes. An error of the library is put in flags, and is the last: its text has its own cause.
+/// Returns an error in one line, with its causes. An error of the library ends the line, since its text includes its
+/// own cause; the remedy in it is a flag.
 pub fn line(error: &anyhow::Error) -> String {
     let mut line = Vec::new();
     for cause in error.chain() {

@@ -135,7 +135,7 @@ mod tests {
         let count = boxes.len() as u32;
         let list = |modulus: u32| (0..count).map(|i| i * 7 % modulus).collect::<Vec<u32>>();
         let truths = |modulus: u32| (0..count).map(|i| i % modulus == 0).collect::<Vec<bool>>();
-        // As many in the first half as across it, each way round.
+        // Pairs within the first half and across it, with descending indices.
         let pairs = |step: u32| (0..count - step).map(|i| Pair { a: i + step, b: i }).collect::<Vec<Pair>>();
         let half_space = |index| HalfSpace { index, normal: [0.3, 0.0, 1.0], offset: 0.5 };
         let none = Filters::default;

@@ -25,8 +25,9 @@ use crate::{input, text};
 pub struct Args {
     /// Frames: an (f, n, 6) or (f, n, 2, 3) array, in 2D (f, n, 4) or (f, n, 2, 2), minimum corners first; `-` is stdin
     ///
-    /// The array is in C order; `broadsweep pairs --help` describes its numbers. Box i of a frame is box i of the next. KIND:N is
-    /// a moving scene, such as brownian:100000, or a motion of `bench frames`, such as slow:100000; see --count.
+    /// The array is in C order; `broadsweep pairs --help` describes its numbers. Box i of a frame is box i of the next.
+    /// KIND:N is a moving scene, such as brownian:100000, or a motion of `bench frames`, such as slow:100000; see
+    /// --count.
     #[arg(value_name = "FRAMES.npy|KIND:N")]
     frames: PathBuf,
 

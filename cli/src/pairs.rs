@@ -31,15 +31,16 @@ pub struct Args {
     /// represent are rounded outward. 2D boxes have z = 0. KIND:N, such as clusters:1000000, is the scene that
     /// `broadsweep scene` generates with seed 1.
     ///
-    /// An .npz file of np.savez or np.savez_compressed has this array as `boxes`, and optional filters. One value per box:
-    /// u4 `group` and `mask` (see --rule); u4 `body` (boxes of one body never pair); u4 `parent` (a box never pairs with boxes
-    /// of its body's parent; 2^32 - 1 is none); u4 `world` (boxes of different worlds never pair; 2^32 - 1 is all worlds);
-    /// `margin` (pads the box and its sphere); (n, 4) `sphere`, in 2D (n, 3), the centre and the radius of a sphere for each box, with
-    /// an infinite radius for none (the spheres must touch too); b1 or u1 `fixed` and `sleeping` (two such boxes never pair); b1 or u1 `second`
-    /// (the box is in the second of two sets; boxes of one set never pair). Pairs of boxes, u4 (m, 2): `exclude` (never
-    /// reported) and `include` (always reported). Half-spaces, x n_x + y n_y + z n_z <= d: (h, 4) `half_space`, rows of n_x,
-    /// n_y, n_z, d, and u4 (h,) `half_space_box`, the box that represents each. (2, 3) `owner`, a region: reports only pairs
-    /// whose intersection has its lower corner in it.
+    /// An .npz file of np.savez or np.savez_compressed has this array as `boxes`, and optional filters. One value per
+    /// box: u4 `group` and `mask` (see --rule); u4 `body` (boxes of one body never pair); u4 `parent` (a box never
+    /// pairs with boxes of its body's parent; 2^32 - 1 is none); u4 `world` (boxes of different worlds never pair;
+    /// 2^32 - 1 is all worlds); `margin` (pads the box and its sphere); (n, 4) `sphere`, in 2D (n, 3), the centre and
+    /// the radius of a sphere for each box, with an infinite radius for none (the spheres must touch too); b1 or u1
+    /// `fixed` and `sleeping` (two such boxes never pair); b1 or u1 `second` (the box is in the second of two sets;
+    /// boxes of one set never pair). Pairs of boxes, u4 (m, 2): `exclude` (never reported) and `include` (always
+    /// reported). Half-spaces, x n_x + y n_y + z n_z <= d: (h, 4) `half_space`, rows of n_x, n_y, n_z, d, and u4 (h,)
+    /// `half_space_box`, the box that represents each. (2, 3) `owner`, a region: reports only pairs whose intersection
+    /// has its lower corner in it.
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
 
@@ -49,9 +50,9 @@ pub struct Args {
 
     /// The engine that finds the pairs [default: gpu if there is a GPU, otherwise cpu]
     ///
-    /// A software driver does not count as a GPU: the CPU engine is faster on the same cores. The engines after the first
-    /// three are for comparison and use one thread: algorithms of the literature and, in a build with the feature `peers`,
-    /// other libraries.
+    /// A software driver does not count as a GPU: the CPU engine is faster on the same cores. The engines after the
+    /// first three are for comparison and use one thread: algorithms of the literature and, in a build with the feature
+    /// `peers`, other libraries.
     #[arg(long, value_name = "ENGINE", value_parser = engine::parser())]
     engine: Option<Engine>,
 
@@ -70,9 +71,9 @@ pub struct Args {
 
     /// Up to N boxes, test all pairs instead of sweeping [default: by the kind of device]
     ///
-    /// The default is 12288 on a discrete GPU, 4096 on an integrated or virtual one, 2560 on any other adapter and 1024 for the
-    /// CPU engine; the report prints it. The maximum is 32768. 0 always sweeps, and so do --axis and --cell-size without this
-    /// option.
+    /// The default is 12288 on a discrete GPU, 4096 on an integrated or virtual one, 2560 on any other adapter and 1024
+    /// for the CPU engine; the report prints it. The maximum is 32768. 0 always sweeps, and so do --axis and
+    /// --cell-size without this option.
     #[arg(long, value_name = "N")]
     all_pairs_up_to: Option<u32>,
 
@@ -90,23 +91,23 @@ pub struct Args {
 
     /// Compare the pairs with those of the CPU engine
     ///
-    /// The pairs of the CPU engine itself are compared with brute force, up to the first 50,000 boxes. The report prints the
-    /// compared part. A difference is an error, and nothing is written.
+    /// The pairs of the CPU engine itself are compared with brute force, up to the first 50,000 boxes. The report
+    /// prints the compared part. A difference is an error, and nothing is written.
     #[arg(long)]
     verify: bool,
 
     /// The file for the pairs: an (m, 2) array of u4; `-` is stdout
     ///
-    /// The GPU engine streams a list of any length to the file. With --verify or another engine, memory holds the whole list. A
-    /// temporary file of the list's size, beside the result or in the directory for temporary files, holds the pairs of several
-    /// passes, and in ascending order a list of more than 16,777,216 pairs.
+    /// The GPU engine streams a list of any length to the file. With --verify or another engine, memory holds the whole
+    /// list. A temporary file of the list's size, beside the result or in the directory for temporary files, holds the
+    /// pairs of several passes, and in ascending order a list of more than 16,777,216 pairs.
     #[arg(long, value_name = "PAIRS.npy")]
     out: Option<PathBuf>,
 
     /// The file for the worlds: CSV with the columns world,boxes,pairs,first_pair, ascending; `-` is stdout
     ///
-    /// The pairs of --out are then sorted by world; first_pair is the index of the first pair of each world. A pair with a box
-    /// that is in all worlds belongs to the other box's world. Memory holds the whole list.
+    /// The pairs of --out are then sorted by world; first_pair is the index of the first pair of each world. A pair
+    /// with a box that is in all worlds belongs to the other box's world. Memory holds the whole list.
     #[arg(long, value_name = "WORLDS.csv")]
     by_world: Option<PathBuf>,
 

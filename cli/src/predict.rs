@@ -16,8 +16,8 @@ use crate::{input, text};
 
 /// Predict the time of a scene on GPUs that are not in this machine
 ///
-/// Each prediction is a range, from the time under the best assumptions about the GPU to the time under the worst (docs/model.md).
-/// It excludes upload and read-back. The CPU engine counts the entries, tests and pairs of the scene.
+/// Each prediction is a range, from the time under the best assumptions about the GPU to the time under the worst
+/// (docs/model.md). It excludes upload and read-back. The CPU engine counts the entries, tests and pairs of the scene.
 #[derive(clap::Args)]
 pub struct Args {
     /// Boxes, as `broadsweep pairs` takes them

@@ -25,9 +25,8 @@ pub enum Ready {
 }
 
 impl Ready {
-    /// Chooses the requested engine. Without one, it chooses the GPU where there is a real one that gives a device, and
-    /// otherwise the CPU engine, after a line on standard error with the reason. Where an adapter is named, that adapter
-    /// is taken.
+    /// Chooses the requested engine. Without one, chooses the GPU engine if a real GPU gives a device; otherwise the
+    /// CPU engine, after a line on standard error with the reason. A named adapter is used in any case.
     pub fn choose(engine: Option<Engine>, adapter: Option<&str>) -> Result<Self> {
         let _progress = Progress::start("looking for a GPU".to_owned());
         match (engine, adapter) {
@@ -91,8 +90,8 @@ impl Ready {
         }
     }
 
-    /// Finds every pair of one of the first boxes and one of the others: the join of two sets, which the filters tell apart.
-    /// The pairs have the numbers that the boxes have among all.
+    /// Joins two sets, which the filters tell apart: finds every pair of a box of the first set and a box of the
+    /// second. The boxes of a pair are given by their indices among all boxes.
     pub fn find_pairs_between(
         &self,
         boxes: &[Aabb],

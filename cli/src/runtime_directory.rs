@@ -12,8 +12,8 @@ const NOWHERE: &str = "/nonexistent";
 
 /// Starts the program again, in the same process, if the variable is missing or is no absolute path.
 ///
-/// Mesa's Vulkan drivers look for a Wayland display, and libwayland then prints `error: XDG_RUNTIME_DIR is invalid or not set in
-/// the environment.` A program without unsafe code can set a variable only for a program that it starts.
+/// Mesa's Vulkan drivers look for a Wayland display, and libwayland then prints `error: XDG_RUNTIME_DIR is invalid or
+/// not set in the environment.` A program without unsafe code can set a variable only for a program that it starts.
 pub fn ensure_set() {
     if env::var_os(NAME).is_some_and(|path| Path::new(&path).is_absolute()) {
         return;

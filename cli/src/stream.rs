@@ -19,8 +19,9 @@ const PAIR: usize = size_of::<Pair>();
 
 /// Takes the pieces of [`BroadPhase::stream_pairs`](broadsweep::BroadPhase::stream_pairs) and writes one array.
 ///
-/// In sweep order and one pass, each piece is written at once. In canonical order the pieces are ascending runs; those of a long list wait in
-/// a temporary file and are merged. A list of several passes waits there in either order, since its length is known only after the last pass.
+/// In sweep order and one pass, each piece is written at once. In canonical order the pieces are ascending runs; those
+/// of a long list wait in a temporary file and are merged. The pieces of several passes wait there in either order,
+/// since the length of the list is known only after the last pass.
 pub struct PairWriter<'a> {
     to: &'a mut dyn Write,
     order: PairOrder,

@@ -84,7 +84,7 @@ fn create_named_in(directory: &Path) -> io::Result<NamedTempFile> {
         static WATCH: Once = Once::new();
         WATCH.call_once(signals::watch);
     }
-    // Nobody looks at the names while a file is there and its name is not among them yet.
+    // The lock is held until the name is listed, so no file exists without its name in the list.
     let mut names = names();
     let file = builder().tempfile_in(directory)?;
     names.push(file.path().to_owned());

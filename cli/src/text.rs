@@ -24,8 +24,8 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(base.pow(exponent)).ok_or_else(|| "it does not fit 64 bits; give a smaller size".to_owned())
 }
 
-/// Returns the `f64` with the shortest decimal text of this `f32`: 0.1 and not 0.10000000149011612, 0 and not -0; `None`, in
-/// JSON `null`, for infinities.
+/// Returns the `f64` with the shortest decimal text of this `f32`: 0.1 and not 0.10000000149011612, 0 and not -0;
+/// `None`, in JSON `null`, for infinities.
 pub fn shortest(number: f32) -> Option<f64> {
     (number + 0.0).to_string().parse().ok().filter(|number: &f64| number.is_finite())
 }

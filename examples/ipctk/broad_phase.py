@@ -40,12 +40,14 @@ class BroadPhase(ipctk.BroadPhase):
         self._corners, self._boxes = [None] * 3, [None] * 3
 
     def build(self, vertices, *rest):
-        # For one time, (vertices, edges, faces, radius); for a step, (vertices, vertices at its end, edges, faces, radius).
+        # For one time, (vertices, edges, faces, radius); for a step, (vertices, vertices at its end, edges, faces,
+        # radius).
         *ends, edges, faces, radius = rest
         self.clear()
         lower, upper = np.minimum(vertices, *ends or [vertices]), np.maximum(vertices, *ends or [vertices])
         self._corners = [np.arange(len(vertices)).reshape(-1, 1), edges.reshape(-1, 2), faces.reshape(-1, 3)]
-        # The toolkit grows its boxes by one more bit on each side, so that no rounding makes them too small; so the same here.
+        # The toolkit grows its boxes by one more bit on each side, so that rounding never makes them too small; so does
+        # this.
         lower, upper = np.nextafter(lower - radius, -np.inf), np.nextafter(upper + radius, np.inf)
         if lower.shape[1] == 2:
             lower, upper = (np.pad(side, ((0, 0), (0, 1))) for side in (lower, upper))

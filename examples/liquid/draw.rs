@@ -61,7 +61,8 @@ impl Chart<'_> {
     }
 }
 
-/// Draws the atoms of a slice through the middle of the box, and the neighbours of one of them, also across the box's faces.
+/// Draws the atoms of a slice through the middle of the box, and the neighbours of one of them, also across the box's
+/// faces.
 fn draw_slice(liquid: &Liquid, svg: &mut String) -> std::fmt::Result {
     let (edge, scale) = (liquid.edge, SIDE / liquid.edge);
     let wrapped = liquid.positions.iter().map(|position| position.map(|x| x.rem_euclid(edge)));

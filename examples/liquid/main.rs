@@ -1,9 +1,11 @@
-//! Melts a crystal of Lennard-Jones atoms in a periodic box at constant energy, with a list of neighbours that is reused over many steps.
+//! Melts a crystal of Lennard-Jones atoms in a periodic box at constant energy, with a list of neighbours that is
+//! reused over many steps.
 //!
-//! `cargo run --release --example liquid [STEPS] [SKIN] [FILE.svg]`; without arguments, 10,000 steps and a skin of 0.35.
+//! `cargo run --release --example liquid [STEPS] [SKIN] [FILE.svg]`; by default, 10,000 steps and a skin of 0.35.
 //!
-//! Units are reduced: the diameter σ and the mass of an atom and the depth ε of the potential are 1. The run fails if energy is not
-//! conserved, if lists are not reused, or if forces differ from brute force in any bit. docs/guide/src/neighbours.md explains it.
+//! Units are reduced: the diameter σ and the mass of an atom and the depth ε of the potential are 1. The run fails if
+//! energy is not conserved, if lists are not reused, or if forces differ from brute force in any bit.
+//! docs/guide/src/neighbours.md explains it.
 
 mod draw;
 
@@ -31,7 +33,8 @@ const LEAST_STEPS: u32 = 300;
 /// The default of the skin, and the least steps per list with it, on average.
 const SKIN: f64 = 0.35;
 const LEAST_STEPS_PER_LIST: u32 = 5;
-/// The largest change and drift of the total energy per atom. Velocity Verlet has an error that depends on the time step, but no drift.
+/// The largest change and drift of the total energy per atom. Velocity Verlet has an error that depends on the time
+/// step, but no drift.
 const MOST_CHANGE: f64 = 1e-3;
 const MOST_DRIFT: f64 = 1e-4;
 
@@ -72,7 +75,8 @@ impl PairList {
         Ok(is_reused)
     }
 
-    /// Lists the pairs. Shifts belong to the positions of the last search: nobody may wrap atoms into the box before the next one.
+    /// Lists the pairs. Shifts belong to the positions of the last search: do not wrap atoms into the box before the
+    /// next search.
     fn pairs(&self) -> impl Iterator<Item = ShiftedPair> {
         let found = self.search.found();
         let pair_and_shift =
@@ -129,7 +133,8 @@ impl Liquid {
         }
     }
 
-    /// Returns the forces and the potential energy of pairs within the cutoff. Potential and force are shifted to 0 there.
+    /// Returns the forces and the potential energy of pairs within the cutoff. Potential and force are shifted to 0
+    /// there.
     fn act(&self, pairs: impl Iterator<Item = ShiftedPair>) -> (Vec<Vector>, f64) {
         let (mut forces, mut potential) = (vec![[0.0; 3]; self.positions.len()], 0.0);
         let (energy_at_cutoff, force_at_cutoff) = lennard_jones(CUTOFF);

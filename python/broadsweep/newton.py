@@ -33,8 +33,9 @@ __all__ = ["BroadPhase", "PairBufferError", "attach"]
 _KINEMATIC = int(newton.BodyFlags.KINEMATIC)
 _COLLIDES = int(newton.ShapeFlags.COLLIDE_SHAPES)
 _GROUP_BITS = 32
-# The padding of swept boxes, relative to their numbers: 16 times the rounding error of one operation in single precision.
-# Newton's test and the sweep round each number at most four times. A smaller value misses pairs; a larger one costs tests.
+# The padding of swept boxes, relative to their numbers: 16 times the rounding error of one operation in single
+# precision. Newton's test and the sweep round each number at most four times. A smaller value misses pairs; a larger
+# one costs tests.
 _SLACK = np.float32(2.0**-20)
 
 
@@ -88,7 +89,8 @@ def attach(pipeline: newton.CollisionPipeline, device: str = "cpu", *, check: bo
             'make the pipeline with broad_phase="sap"'
         )
     broad_phase = BroadPhase(pipeline.model, device, check=check, **options)
-    # The pipeline has the shapes that may collide: by the flags of the model or, for rows with variants, of any variant.
+    # The pipeline has the shapes that may collide: by the flags of the model or, for rows with variants, of any
+    # variant.
     world_index_map: Any = replaced.world_index_map
     broad_phase._colliding = np.unique(world_index_map.numpy())
     broad_phase.replaced = replaced
@@ -316,7 +318,8 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         if np.array_equal(self.pairs, self._newtons(self._sap, inputs, named)):
             return
         expected = self._newtons(self._all_pairs, inputs, named)
-        # No comparison with NaN is true. So Newton's test of moving boxes keeps all pairs of boxes with NaN; remove these.
+        # No comparison with NaN is true. So Newton's test of moving boxes keeps all pairs of boxes with NaN; remove
+        # these.
         given = [_optional(array) for array in (*inputs[:2], named["shape_displacement"])]
         known = ~np.isnan(np.hstack([array for array in given if array is not None])).any(1)
         expected = expected[known[expected].all(1)]

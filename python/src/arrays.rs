@@ -116,7 +116,8 @@ pub fn copy<T: Copy>(list: &[T], what: &str) -> Result<Vec<T>, Error> {
     Ok(own)
 }
 
-/// Returns all numbers of an array of this many columns, which lies in C order: other orders would be read as other rows.
+/// Returns all numbers of an array of this many columns in C order. In another order, the numbers would be read as
+/// other rows.
 pub fn rows<'a, T: Element>(array: &'a PyReadonlyArray2<'_, T>, columns: usize) -> PyResult<&'a [T]> {
     if array.shape()[1] != columns {
         return Err(PyValueError::new_err(format!("the array must have {columns} columns, not {}", array.shape()[1])));

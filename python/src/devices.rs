@@ -28,8 +28,8 @@ fn open_devices() -> MutexGuard<'static, Vec<Open>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Turns an error of a call into its exception. Where a device was lost, all open ones are forgotten, so that the next engine
-/// requests one anew.
+/// Turns an error of a call into its exception. After a lost device, forgets all open devices, so that the next engine
+/// requests a new one.
 pub fn refusal(error: &Error) -> PyErr {
     if matches!(error, Error::DeviceLost { .. }) {
         forget();

@@ -183,8 +183,8 @@ impl Engine {
         Pieces::start(py, self.host.leasable(), queries(&boxes)?)
     }
 
-    /// Returns every buffer that a call for this many boxes needs on the GPU, with its size in bytes; nothing for the CPU
-    /// engine.
+    /// Returns every buffer that a call for this many boxes needs on the GPU, with its size in bytes; nothing for the
+    /// CPU engine.
     fn memory_plan(&self, py: Python<'_>, box_count: usize) -> PyResult<Vec<(&'static str, u64)>> {
         let lease = self.host.lease(py)?;
         match &lease.engine {

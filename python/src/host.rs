@@ -1,5 +1,5 @@
-//! An engine or a tree, and how it is called: with boxes or queries of arrays, in its pool of threads. Nothing is called outside
-//! it, however little there is to do: rayon's global pool, which is there then, does not survive a fork.
+//! An engine or a tree and its calls, with boxes or queries from arrays, in its own pool of threads. Every call,
+//! however small, runs in that pool: a call outside would start rayon's global pool, which does not survive a fork.
 
 use std::mem::take;
 

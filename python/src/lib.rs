@@ -16,7 +16,7 @@
 //! | `tree` | the tree on either engine |
 //! | `reports` | what reports hold |
 //!
-//! Whatever arrives here has its final type and lies in C order; that is checked again, since what is wrong would be read as
+//! All arguments have their final type and lie in C order. This module checks that again: wrong arrays would be read as
 //! other boxes.
 
 #![forbid(unsafe_code)]

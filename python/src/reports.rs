@@ -93,8 +93,9 @@ report! {
         searched: bool,
         /// Boxes that moved; 0 if all boxes were searched.
         moved_count: u32,
-        /// The reason why all boxes were searched: `"always"` (on a GPU), `"few_boxes"`, `"first_step"`, `"box_count_changed"`, `"filters_changed"`,
-        /// `"too_fast"`, `"many_left_padding"`, `"too_many_pairs"`; empty otherwise.
+        /// The reason why all boxes were searched: `"always"` (on a GPU), `"few_boxes"`, `"first_step"`,
+        /// `"box_count_changed"`, `"filters_changed"`, `"too_fast"`, `"many_left_padding"`, `"too_many_pairs"`; empty
+        /// otherwise.
         reason: String,
     }
 }

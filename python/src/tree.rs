@@ -148,7 +148,8 @@ impl Tree {
         Ok((one_column(py, lists.offsets), one_column(py, lists.answers), lists.report.into()))
     }
 
-    /// Returns the boxes that touch convex shapes. Rows `starts[i]` to `starts[i + 1]` are the half-spaces of shape `i`.
+    /// Returns the boxes that touch convex shapes. The half-spaces of shape `i` are rows
+    /// `starts[i]` to `starts[i + 1]`.
     fn overlaps_convex<'py>(
         &self,
         py: Python<'py>,

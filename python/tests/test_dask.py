@@ -247,7 +247,8 @@ def test_a_column_of_lists_and_one_of_two_dimensions(client, tmp_path):
 
 
 def test_doubles_are_rounded_outward_before_tiles_are_chosen(find):
-    # Faces of neighbours are apart by about the distance of two floats: many touch only because they are rounded outward.
+    # Faces of neighbours are about the distance of two floats apart: many boxes touch only because they are rounded
+    # outward.
     boxes = lattice().astype(np.float64) + 1
     boxes[:, :3] += np.random.default_rng(1).random((len(boxes), 3)) * 3e-7
     boxes[:, 3:] -= 1e-7

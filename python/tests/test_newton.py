@@ -36,7 +36,8 @@ def pile(builder, count, seed=0, shapes="sphere box capsule"):
         elif kind == "capsule":
             builder.add_shape_capsule(body, radius=0.12, half_height=0.12)
         elif kind == "hull":
-            # Newton's kernels for triangle meshes take a minute to compile; the broad phase treats them as it treats hulls.
+            # Newton's kernels for triangle meshes take a minute to compile; the broad phase treats meshes in the same
+            # way as hulls.
             corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * 0.18
             faces = [0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6, 0, 1, 5, 0, 5, 4, 2, 6, 7, 2, 7, 3, 0, 4, 6, 0, 6, 2, 1, 3, 7, 1, 7, 5]
             builder.add_shape_convex_hull(body, mesh=newton.Mesh(corners, faces))
@@ -164,8 +165,9 @@ def test_the_trajectory_is_that_of_newtons_own_broad_phase():
     # SAP has the same pairs in another order. Where contacts are sorted, that is the same again.
     for ours, theirs in zip(ran("sap", ours=True, deterministic=True), ran("sap", deterministic=True)):
         np.testing.assert_array_equal(ours, theirs)
-    # Where they are not, impulses are summed in another order, in single precision: Newton's own two are apart as much. Half
-    # a second of collisions multiplies that rounding from micrometres to a few millimetres; bodies are 20 to 40 cm.
+    # In these cases impulses are summed in another order, in single precision: Newton's own two broad phases differ as
+    # much. Half a second of collisions multiplies that rounding from micrometres to a few millimetres; bodies are 20 to
+    # 40 cm.
     np.testing.assert_allclose(where[:, :3], ran("sap")[0][:, :3], atol=1e-2)
 
 
@@ -265,7 +267,8 @@ def touch_on_their_way(boxes, displacements, gaps):
 
 
 def test_moving_shapes_pair_if_they_touch_at_one_time_in_exact_fractions(any_model):
-    # Small integers: sums are exact, and quotients that differ round to numbers that differ, so Newton's rule is exact here.
+    # Small integers: sums are exact, and different quotients round to different numbers, so Newton's rule is exact
+    # here.
     rng = np.random.default_rng(4)
     lower = rng.integers(-12, 12, (120, 3))
     boxes = np.hstack([lower, lower + rng.integers(1, 5, (120, 3))]).tolist()

@@ -1,6 +1,8 @@
 //! Shared by the tests of the whole flow: one device and one `BroadPhase`, and the comparison with brute force.
 #![allow(dead_code)] // each test binary uses a part of it
 
+pub mod device;
+
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -20,7 +22,8 @@ static BROAD_PHASE: LazyLock<Mutex<BroadPhase>> =
 /// Returns the shared `BroadPhase` with these options.
 pub fn broad_phase(options: Options) -> MutexGuard<'static, BroadPhase> {
     let mut guard = BROAD_PHASE.lock().unwrap_or_else(PoisonError::into_inner);
-    while !matches!(guard.submissions().try_take(), Err(Error::NothingSubmitted)) {} // what a failed test left in flight
+    // Discard the results that a failed test left in flight.
+    while !matches!(guard.submissions().try_take(), Err(Error::NothingSubmitted)) {}
     guard.set_options(options).expect("options are valid");
     guard
 }
@@ -35,8 +38,9 @@ pub fn on_gpu(boxes: &[Aabb], options: Options) -> Overlaps {
     broad_phase(options).find_pairs(boxes).unwrap_or_else(|error| panic!("{options:?}: {error}")).clone()
 }
 
-/// Submits, and waits until all has run and all callbacks of it have returned. The threads of other tests poll the same device: one
-/// of them may have taken the callbacks of these commands along, and call them after this thread's `poll` returned.
+/// Submits, and waits until all commands have run and all their callbacks have returned. Threads of other tests poll
+/// the same device. One of them may take the callbacks of these commands, and call them after this thread's `poll`
+/// returned.
 pub fn wait_for(gpu: &Gpu, encoder: wgpu::CommandEncoder) {
     let (send, done) = mpsc::channel();
     encoder.on_submitted_work_done(move || send.send(()).unwrap());
@@ -113,6 +117,13 @@ pub fn assert_pairs(found: &[Pair], expected: &[Pair], what: &str) {
             expected.get(at)
         );
     }
+}
+
+/// Returns the pairs in ascending order.
+pub fn sorted(pairs: &[Pair]) -> Vec<Pair> {
+    let mut pairs = pairs.to_vec();
+    pairs.sort_unstable();
+    pairs
 }
 
 /// Creates a device of the caller's own with exactly these limits.

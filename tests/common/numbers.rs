@@ -1,4 +1,4 @@
-//! Boxes and queries of random numbers: they share coordinates, so that faces, edges and corners meet, and are of every size.
+//! Boxes and queries of random numbers of every size. They share coordinates, so that faces, edges and corners meet.
 
 use broadsweep::internals::constants::USUAL_BITS;
 use broadsweep::query::{BoxCast, NearestQuery, Sphere};

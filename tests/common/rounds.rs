@@ -6,8 +6,8 @@ use broadsweep::query::CapsuleCast;
 
 use super::numbers::{Like, Numbers};
 
-/// Computes when each shape touches its box: whether its bounds do, whether it does, whether that is at the start and it separates, and when. Of a shape that is not round, its
-/// bounds.
+/// Computes for each shape and its box: whether the bounds touch, whether the shape touches, whether it touches at the
+/// start and separates, and the time. A shape that is not round is its bounds.
 pub const KERNEL: Source = Source {
     label: "round_touch",
     own: "
@@ -52,7 +52,8 @@ fn round_touch(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     ],
 };
 
-/// Creates so many shapes, each with a box that may be in its way: balls, capsules and what is not round, of numbers of every kind.
+/// Creates this many shapes, each with a box that may be in its way: balls, capsules and shapes that are not round,
+/// with numbers of every kind.
 pub fn cases(count: usize, seed: u64) -> Vec<(CapsuleCast, Aabb)> {
     let mut numbers = Numbers::new(seed);
     (0..count)

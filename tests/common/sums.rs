@@ -2,7 +2,8 @@
 
 use broadsweep::internals::gpu::kernel::Source;
 
-/// Adds up four products in both ways: those of operands `2 i` and `2 i + 1`, of which the long sum takes every other one twice.
+/// Adds four products of operands `2 i` and `2 i + 1`, as a short sum and as a long sum. The long sum adds every other
+/// product twice.
 pub const KERNEL: Source = Source {
     label: "sums_of_products",
     own: "
@@ -43,7 +44,8 @@ fn sums_of_products(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invo
     ],
 };
 
-/// A sum that is left as the 32nd power of two above a product which it nearly cancels: only its lowest bits decide the sign.
+/// The sum of the first two products nearly cancels the third. Its lowest bit is 2³² times that of the third product,
+/// and only the lowest bits decide the sign.
 const NARROW: [[u32; 4]; 2] = [[0x6400_0001, 0xe400_0000, 0xad00_0001, 0], [0x4001, 0x4001, 0x2780_01ff, 0]];
 
 /// Creates so many sums, each of two vectors of finite f32 in bits; a multiple of 32.

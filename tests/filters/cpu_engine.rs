@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP};
+use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP, sorted};
 use crate::inputs::{ALONE, BY_BOX, ByBox, all, some_pairs};
 use broadsweep::cpu;
 use broadsweep::filter::{Attribute, HalfSpace};
@@ -31,11 +31,6 @@ fn assert_finds(engine: &mut cpu::BroadPhase, boxes: &[Aabb], expected: &[Pair],
     let mirrors = reference::find_filtered_pairs(boxes, &filters, &options).unwrap();
     assert_eq!(found.report, mirrors.report, "{what}");
     assert_eq!(found.report.pair_count, expected.len() as u64, "{what}");
-    let sorted = |pairs: &[Pair]| {
-        let mut pairs = pairs.to_vec();
-        pairs.sort_unstable();
-        pairs
-    };
     assert!(sorted(&mirrors.pairs) == expected, "{what}: the mirrors");
     if options.order == PairOrder::Canonical || found.report.tested_all_pairs {
         assert!(found.pairs == expected && mirrors.pairs == expected, "{what}: the engine");
@@ -93,11 +88,7 @@ fn any_number_of_threads_finds_the_same_filtered_pairs_in_the_same_order() {
     for (name, filters) in each_and_all(&boxes, &mut Random(6)) {
         let margins = filters.margin.iter().map(|margin| margin.min(1e-3)).collect();
         let filters = filters.with_margin(margins);
-        let expected = {
-            let mut pairs = reference::find_filtered_pairs(&boxes, &filters, &CANONICAL).unwrap().pairs;
-            pairs.sort_unstable();
-            pairs
-        };
+        let expected = sorted(&reference::find_filtered_pairs(&boxes, &filters, &CANONICAL).unwrap().pairs);
         for options in [CANONICAL, SWEEP, ALL_PAIRS] {
             let find = |threads| -> Overlaps {
                 with_threads(threads, || {
@@ -108,9 +99,7 @@ fn any_number_of_threads_finds_the_same_filtered_pairs_in_the_same_order() {
             };
             let (one, two) = (find(1), find(2));
             assert!(one == two, "{name}, {options:?}");
-            let mut pairs = one.pairs;
-            pairs.sort_unstable();
-            assert!(pairs == expected, "{name}, {options:?}");
+            assert!(sorted(&one.pairs) == expected, "{name}, {options:?}");
         }
     }
 }

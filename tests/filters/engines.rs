@@ -38,7 +38,7 @@ macro_rules! engine {
                 <$type>::change_filters(self, first, values)
             }
             fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<Overlaps, Error> {
-                // Of the GPU, a list of its own; of the CPU, one that stays in the engine.
+                // The engine retains its list.
                 <$type>::find_pairs(self, boxes).map(|overlaps| overlaps.clone())
             }
         }

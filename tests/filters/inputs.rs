@@ -141,7 +141,8 @@ fn parents(random: &mut Random, boxes: &[Aabb]) -> Vec<u32> {
     let parent = |i: usize| match random.below(4) {
         0 => Filters::NO_PARENT,
         1 => random.below(boxes.len()) as u32,
-        _ => (i as u32).wrapping_sub(1 + random.below(3) as u32), // before the first there is none, or a body without boxes
+        // Before box 0, this is no parent or a body without boxes.
+        _ => (i as u32).wrapping_sub(1 + random.below(3) as u32),
     };
     (0..boxes.len()).map(parent).collect()
 }
@@ -179,7 +180,8 @@ pub fn margins(random: &mut Random, boxes: &[Aabb]) -> Vec<f32> {
     boxes.iter().map(margin).collect()
 }
 
-/// Generates spheres about the boxes: through a corner, within the box, of numbers with few bits, none, a point, and any of the extremes.
+/// Generates spheres near the boxes: through a corner, within the box, with numbers of few bits, none, a point, and
+/// extreme ones.
 pub fn spheres(random: &mut Random, boxes: &[Aabb]) -> Vec<[f32; 4]> {
     let finite = |x: f32| if x.is_finite() { x } else { 0.0 };
     let few_bits = |random: &mut Random| random.below(33) as f32 * 0.25 - 4.0;

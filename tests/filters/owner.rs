@@ -7,11 +7,11 @@ use broadsweep::{Aabb, BroadPhase, Engine, Error, Filters, IdPair, Pair, PairOrd
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
+use crate::common::device::{encoder, run, upload};
 use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs};
 use crate::engines::{cpu, gpu};
 use crate::inputs::{margins, some_pairs, worlds};
 use crate::rule;
-use crate::submissions::{encoder, run, upload};
 
 const WHOLE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
 
@@ -33,7 +33,7 @@ const BOUNDS: [f32; 14] = [
     f32::INFINITY,
 ];
 
-/// Cuts space into boxes that share faces: along each axis where boxes begin or end, or anywhere else. Some tiles are flat.
+/// Cuts space into tiles that share faces. Cuts lie where boxes begin or end, or anywhere else. Some tiles are flat.
 fn tiles(random: &mut Random, boxes: &[Aabb], most_cuts: usize) -> Vec<Aabb> {
     let mut tiles = vec![WHOLE];
     for k in 0..3 {
@@ -94,7 +94,7 @@ fn part(filters: &Filters, ids: &[usize]) -> Filters {
         .with_half_spaces(half_spaces.filter_map(|h| Some(HalfSpace { index: place(h.index)?, ..*h })).collect())
 }
 
-/// Counts how often each pair of ids comes out of tiles, each of which is given what touches it, in an order of its own.
+/// Counts how many tiles report each pair of ids. Each tile gets the boxes that touch it, in its own order.
 fn pairs_of_tiles(
     engine: &mut impl Engine,
     (boxes, filters, id): (&[Aabb], &Filters, &dyn Fn(usize) -> u64),
@@ -121,8 +121,8 @@ fn pairs_of_tiles(
     counts
 }
 
-/// Checks that tiles on their own find what the double loop finds among all boxes, each pair once; and that a tile that is given
-/// all boxes finds what it owns.
+/// Checks that separate tiles find the pairs of the double loop over all boxes, each pair once; and that a tile finds
+/// the pairs that it owns if it gets all boxes.
 fn assert_tiled(engine: &mut impl Engine, scene: (&[Aabb], &Filters), tiles: &[Aabb], random: &mut Random, what: &str) {
     let (boxes, filters) = scene;
     let ids: Vec<u64> = (0..boxes.len() as u64).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
@@ -311,7 +311,7 @@ fn ids_that_are_missing_are_named_and_the_list_stays() {
     assert_eq!(bytemuck::bytes_of(&same).len(), 16);
 }
 
-/// Of the canonical order, which each tile has and which all of them have once they are sorted.
+/// The lists of tiles, sorted together, are the list of the whole in canonical order.
 #[test]
 fn lists_of_tiles_sorted_are_the_list_of_the_whole() {
     let boxes = Kind::Clusters.generate(2000, 6);

@@ -84,7 +84,8 @@ fn is_accepted(filters: &Filters, i: usize, j: usize) -> bool {
     groups && !one_set && !one_body && !child_of(i, j) && !child_of(j, i) && !two(fixed) && !two(sleeping) && !apart
 }
 
-/// Returns whether the lower corner of the boxes that begin there is in a region with its lower faces and without its upper ones.
+/// Returns whether the lower corner of the intersection of two boxes, given by their lower corners, lies in a region.
+/// Lower faces belong to the region, upper ones do not.
 fn is_in(region: &Aabb, low: [f32; 3], other: [f32; 3]) -> bool {
     (0..3).all(|k| {
         let corner = if low[k] < other[k] { other[k] } else { low[k] };

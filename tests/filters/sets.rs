@@ -21,12 +21,6 @@ fn plainly(first: &[Aabb], second: &[Aabb]) -> Vec<Pair> {
     pairs
 }
 
-fn sorted(pairs: &[Pair]) -> Vec<Pair> {
-    let mut pairs = pairs.to_vec();
-    pairs.sort_unstable();
-    pairs
-}
-
 /// Calls `each` with both engines, with these options.
 fn both(options: Options, mut each: impl FnMut(&mut dyn FnMut(&[Aabb], &[Aabb]) -> Result<Vec<Pair>, Error>, &str)) {
     let mut gpu = BroadPhase::new(&GPU, options).unwrap();

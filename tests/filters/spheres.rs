@@ -109,7 +109,8 @@ fn whole(value: f64) -> BigInt {
     if value.is_sign_negative() { -magnitude } else { magnitude }
 }
 
-/// Generates a number within the range of `f32`: of any exponent that an `f64` has there, near an `f32`, about one, a half step of `f32`.
+/// Generates a number within the range of `f32`: with any exponent that an `f64` has there, near an `f32`, near one, or
+/// a half step from an `f32`.
 fn double(bits: &mut impl FnMut() -> u64) -> f64 {
     let sign = if bits().is_multiple_of(2) { 1.0 } else { -1.0 };
     let about_one = f64::from_bits(bits() >> 12 | 0x3ff << 52);

@@ -3,11 +3,10 @@
 use std::collections::VecDeque;
 
 use broadsweep::filter::{Attribute, HalfSpace};
-use broadsweep::record::{GpuPairs, PairHeader};
 use broadsweep::{Aabb, BroadPhase, CellSize, Error, Filters, Gpu, Pair, PairOrder, SweepAxis, wgpu};
 use laboratory::scenes::Kind;
-use wgpu::BufferUsages as U;
 
+use crate::common::device::{encoder, read, run, upload};
 use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs, device_with, recorder};
 use crate::engines::{WAYS, assert_overlaps, gpu};
 use crate::inputs::{all, some_pairs};
@@ -199,66 +198,11 @@ fn a_submission_with_wrong_filters_is_refused_and_leaves_the_one_in_flight() {
 
 // ---- on the GPU ----
 
-pub fn upload(boxes: &[Aabb]) -> wgpu::Buffer {
-    let buffer = GPU.device().create_buffer(&wgpu::BufferDescriptor {
-        label: Some("boxes of the caller"),
-        size: (boxes.len() as u64 * 24).max(24),
-        usage: U::STORAGE | U::COPY_DST | U::COPY_SRC,
-        mapped_at_creation: false,
-    });
-    GPU.queue().write_buffer(&buffer, 0, bytemuck::cast_slice(boxes));
-    buffer
-}
-
-pub fn encoder() -> wgpu::CommandEncoder {
-    GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
-}
-
-/// Runs what was recorded, and reads a buffer that is then full.
-fn read<T: bytemuck::Pod>(mut encoder: wgpu::CommandEncoder, buffers: &[&wgpu::Buffer]) -> Vec<Vec<T>> {
-    let copies: Vec<wgpu::Buffer> = buffers
-        .iter()
-        .map(|from| {
-            let copy = GPU.device().create_buffer(&wgpu::BufferDescriptor {
-                label: Some("copy"),
-                size: from.size(),
-                usage: U::MAP_READ | U::COPY_DST,
-                mapped_at_creation: false,
-            });
-            encoder.copy_buffer_to_buffer(from, 0, &copy, 0, from.size());
-            copy
-        })
-        .collect();
-    GPU.queue().submit([encoder.finish()]);
-    for copy in &copies {
-        copy.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
-    }
-    GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
-    copies.iter().map(|copy| bytemuck::pod_collect_to_vec(&copy.get_mapped_range(..).unwrap())).collect()
-}
-
-/// Runs what was recorded, and reads header and list.
-pub fn run(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pair>) {
-    run_cloned(encoder, &cloned(left))
-}
-
-/// Returns header and list of a recording that other recordings follow.
-pub fn cloned(left: GpuPairs<'_>) -> [wgpu::Buffer; 2] {
-    [left.header, left.pairs].map(Clone::clone)
-}
-
-/// Runs what was recorded before other recordings, and reads header and list.
-pub fn run_cloned(encoder: wgpu::CommandEncoder, [header, pairs]: &[wgpu::Buffer; 2]) -> (PairHeader, Vec<Pair>) {
-    let words = read::<u32>(encoder, &[header, pairs]);
-    let header: PairHeader = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&words[0]));
-    (header, bytemuck::cast_slice(&words[1])[..header.written as usize].to_vec())
-}
-
 #[test]
 fn a_submission_that_is_refused_leaves_the_one_before_exact() {
-    // List and runs are too short, so that boxes are tested again after the refusal; and boxes with half-spaces are
-    // prepared in a buffer that the refused submission, of more boxes, wants longer. Two stacks, which only the exact test
-    // distinguishes.
+    // List and runs are too short, so boxes are tested again after the refusal. Boxes with half-spaces are prepared in
+    // a buffer that the refused submission, with more boxes, needs longer. Only the exact test distinguishes the two
+    // stacks.
     let at = |x: f32, y: f32| Aabb::new([x, y, 0.0], [x + 1.0, y + 1.0, 1.0]);
     let boxes: Vec<Aabb> = (0..900).map(|i| at(0.0, if i % 2 == 0 { 0.0 } else { 5.0 })).collect();
     let half_space = HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: -1.0 };
@@ -300,7 +244,7 @@ fn boxes_on_the_gpu_are_filtered_and_stay_as_they_are() {
             let count = expected.len() as u32;
             assert_eq!((header.count, header.count_high, header.written, header.overflow), (count, 0, count, 0));
             // Margins and half-spaces are the engine's; the caller's buffer is read only.
-            let after = read::<u32>(self::encoder(), &[&buffer]).remove(0);
+            let [after] = read::<u32, 1>(self::encoder(), [&buffer]);
             assert!(after == bytemuck::cast_slice::<Aabb, u32>(&boxes), "boxes were written to");
         }
     }

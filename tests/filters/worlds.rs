@@ -55,8 +55,8 @@ fn worlds_in_one_place_are_as_if_each_were_alone() {
     }
 }
 
-/// Creates boxes of worlds on ground that they have in common: as many pieces, in rows or in any order, of which some are vast, and one
-/// stands for a half-space.
+/// Creates boxes of worlds on common ground: this many pieces of ground, in rows or in any order. Some are vast, and
+/// one represents a half-space.
 fn on_common_ground(pieces: usize, is_in_rows: bool) -> (Vec<Aabb>, Filters) {
     let (mut boxes, mut world) = in_one_place(Kind::Uniform, 40, 60);
     let all = boxes.iter().fold(boxes[0], |all, aabb| Aabb {
@@ -107,8 +107,8 @@ fn ground_that_worlds_have_in_common_is_exact_in_any_number_of_pieces() {
     }
 }
 
-/// Creates boxes among giants without an end: rods, plates, corners, all of space, and half-spaces in any direction, of which some touch
-/// nothing.
+/// Creates boxes among unbounded giants: rods, plates, corners, all of space, and half-spaces in any direction. Some
+/// half-spaces touch nothing.
 fn among_endless(endless: usize, half_spaces: usize, is_filtered: bool) -> (Vec<Aabb>, Filters) {
     let mut boxes = Kind::Uniform.generate(1200, 5);
     boxes.extend(Kind::Invalid.generate(60, 7).into_iter().filter(|aabb| !aabb.is_valid()));

@@ -1,7 +1,7 @@
 //! Searches whose number of boxes lies in a buffer.
 
+use crate::common::device::{encoder, run, run_with_arguments, upload, upload_behind};
 use crate::common::*;
-use crate::submissions::{encoder, run, run_with_arguments, upload};
 use broadsweep::filter::HalfSpace;
 use broadsweep::internals::brute_force;
 use broadsweep::record::GpuCount;
@@ -24,8 +24,8 @@ fn boxes_behind_the_number_in_the_buffer_are_not_there() {
             for n in [0, 1, 2, 255, 256, 257, 1025, at_most - 1, at_most] {
                 for kind in [Kind::Uniform, Kind::Infinite] {
                     let boxes = kind.generate(n, 3);
-                    let buffer = upload(&with_others(&boxes, at_most), U::STORAGE);
-                    let count = upload(&[[n as u32, 7]], U::STORAGE);
+                    let buffer = upload(&with_others(&boxes, at_most));
+                    let count = upload(&[[n as u32, 7]]);
                     let mut encoder = encoder();
                     let count = GpuCount::Stored { count: count.slice(..), at_most: at_most as u32 };
                     let left = recorder.record(&mut encoder, buffer.slice(..), count).unwrap();
@@ -60,8 +60,8 @@ fn filters_have_lists_for_the_most_boxes_that_there_may_be() {
         .with_exclude(vec![Pair::new(0, 1)])
         .with_half_spaces(all.half_spaces.clone());
     let expected = brute_force::find_filtered_pairs(&boxes, &there);
-    let buffer = upload(&with_others(&boxes, at_most), U::STORAGE);
-    let stored = upload(&[n as u32], U::STORAGE);
+    let buffer = upload(&with_others(&boxes, at_most));
+    let stored = upload(&[n as u32]);
     for options in [CANONICAL, ALL_PAIRS.with_order(PairOrder::Canonical)] {
         let mut recorder = recorder(options);
         recorder.set_filters(all.clone()).unwrap();
@@ -69,7 +69,7 @@ fn filters_have_lists_for_the_most_boxes_that_there_may_be() {
         let mut recorded = encoder();
         let left = recorder.record(&mut recorded, buffer.slice(..), count()).unwrap();
         assert_pairs(&run(recorded, left).1, &expected, "filtered");
-        // Nobody knows whether the boxes of an included pair are there.
+        // The host cannot check that the boxes of an included pair exist.
         recorder.set_filters(all.clone().with_include(vec![Pair::new(1, 2)])).unwrap();
         let error = recorder.record(&mut encoder(), buffer.slice(..), count()).unwrap_err();
         assert!(matches!(error, Error::BadFilter { list: "include", .. }), "{error}");
@@ -80,11 +80,11 @@ fn filters_have_lists_for_the_most_boxes_that_there_may_be() {
 #[test]
 fn a_number_that_is_too_large_is_refused_on_the_device_and_a_buffer_that_cannot_be_read_before() {
     let boxes = Kind::Uniform.generate(600, 3);
-    let buffer = upload(&boxes, U::STORAGE);
+    let buffer = upload(&boxes);
     for options in [CANONICAL, ALL_PAIRS.with_order(PairOrder::Canonical)] {
         let mut recorder = recorder(options);
         for n in [601, u32::MAX] {
-            let stored = upload(&[n], U::STORAGE);
+            let stored = upload(&[n]);
             let mut encoder = encoder();
             let count = GpuCount::Stored { count: stored.slice(..), at_most: 600 };
             let left = recorder.record(&mut encoder, buffer.slice(..), count).unwrap();
@@ -93,8 +93,8 @@ fn a_number_that_is_too_large_is_refused_on_the_device_and_a_buffer_that_cannot_
             assert_eq!((arguments.dispatch[0], arguments.draw[1]), (0, 0));
         }
         for (stored, words) in [
-            (upload(&[7u32; 2], U::COPY_SRC), "was created without BufferUsages::STORAGE"),
-            (upload(&[7u32; 200], U::STORAGE), "is used from byte 4 on"),
+            (upload_behind(0, &[7u32; 2], U::COPY_SRC), "was created without BufferUsages::STORAGE"),
+            (upload(&[7u32; 200]), "is used from byte 4 on"),
         ] {
             let first = if words.starts_with("is") { 4 } else { 0 };
             let count = GpuCount::Stored { count: stored.slice(first..), at_most: 600 };
@@ -112,8 +112,8 @@ fn a_number_that_is_too_large_is_refused_on_the_device_and_a_buffer_that_cannot_
 #[test]
 fn a_list_that_is_too_short_has_windows_and_searches_in_one_submission_have_numbers_of_their_own() {
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
-    let buffer = upload(&boxes, U::STORAGE);
-    let counts = [upload(&[200u32], U::STORAGE), upload(&[300u32], U::STORAGE)];
+    let buffer = upload(&boxes);
+    let counts = [upload(&[200u32]), upload(&[300u32])];
     for options in [CANONICAL, ALL_PAIRS.with_order(PairOrder::Canonical)] {
         let mut recorder = recorder(options);
         let mut recorded = encoder();

@@ -1,7 +1,7 @@
 //! Headers and times of recordings, which are read back by themselves.
 
+use crate::common::device::{encoder, run, upload};
 use crate::common::*;
-use crate::submissions::{encoder, run, upload};
 use broadsweep::device::KernelTime;
 use broadsweep::internals::brute_force;
 use broadsweep::record::{GpuCount, GpuIdentity, PairHeader};
@@ -19,7 +19,7 @@ fn the_header_of_the_latest_recording_is_read_back_by_itself() {
     let scenes: Vec<(wgpu::Buffer, u32)> = (0..7)
         .map(|seed| {
             let boxes = Kind::Uniform.generate(500, seed);
-            (upload(&boxes, U::STORAGE), brute_force::find_pairs(&boxes).len() as u32)
+            (upload(&boxes), brute_force::find_pairs(&boxes).len() as u32)
         })
         .collect();
     assert_eq!(recorder.statistics().header, None);
@@ -57,7 +57,7 @@ fn the_report_of_the_latest_recording_is_that_of_a_call() {
     let mut recorder = Recorder::new(&GPU, options).unwrap();
     assert_eq!(recorder.statistics().report, None);
     // Never submitted, never reported.
-    let boxes = upload(&Kind::Uniform.generate(500, 1), U::STORAGE);
+    let boxes = upload(&Kind::Uniform.generate(500, 1));
     recorder.record(&mut encoder(), boxes.slice(..), 500).unwrap();
     assert_eq!(recorder.statistics().report, None);
     for (kind, n) in [(Kind::Uniform, 3000), (Kind::Clusters, 90), (Kind::City, 2000), (Kind::Infinite, 700)] {
@@ -66,7 +66,7 @@ fn the_report_of_the_latest_recording_is_that_of_a_call() {
         let expected = BroadPhase::new(&GPU, options).unwrap().find_pairs(&boxes).unwrap().report.clone();
         // A count of boxes in a buffer, and capacity for more.
         let longer = [boxes.as_slice(), &[Aabb::new([0.0; 3], [1.0; 3]); 50]].concat();
-        let (boxes, number) = (upload(&longer, U::STORAGE), upload(&[n as u32], U::STORAGE));
+        let (boxes, number) = (upload(&longer), upload(&[n as u32]));
         let stored = GpuCount::Stored { count: number.slice(..), at_most: n as u32 };
         for count in [GpuCount::Known(n as u32), stored] {
             let mut recorded = encoder();
@@ -102,7 +102,7 @@ fn directions_and_corner_of_a_report_say_where_the_cells_are() {
         {
             assert!((dot(a, b) - expected).abs() < 1e-5, "{axis:?}: {report:?}");
         }
-        // As many incidences as there are boxes in these cells: counted here, from the report.
+        // The count of incidences is that of the cells of all boxes, computed here from the report.
         let cell = |point: [f32; 3], k: usize| {
             ((dot(point, report.across[k]) - report.corner[k]) / report.cell_size).floor() as i64
         };
@@ -126,7 +126,7 @@ fn a_list_that_was_too_short_is_longer_by_half_in_the_next_recording() {
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let expected = brute_force::find_pairs(&boxes);
     let pair_count = expected.len() as u32;
-    let buffer = upload(&boxes, U::STORAGE);
+    let buffer = upload(&boxes);
     // Statistics change nothing: neither where nobody reads them, nor where somebody does.
     for reads in [0, 1, 3] {
         let mut recorder = recorder(CANONICAL);
@@ -152,7 +152,7 @@ fn a_list_that_was_too_short_is_longer_by_half_in_the_next_recording() {
 #[test]
 fn headers_that_are_late_do_not_lengthen_a_list_that_is_long_enough() {
     let mut recorder = recorder(CANONICAL);
-    let scenes = [300, 310, 320].map(|n| (n, upload(&vec![Aabb::new([0.0; 3], [1.0; 3]); n], U::STORAGE)));
+    let scenes = [300, 310, 320].map(|n| (n, upload(&vec![Aabb::new([0.0; 3], [1.0; 3]); n])));
     // Three lists that are too short, on their way together.
     let mut recorded = encoder();
     for (n, boxes) in &scenes {
@@ -180,7 +180,7 @@ fn a_scene_whose_pairs_grow_slowly_gets_few_longer_lists() {
     for step in 0..24 {
         // From 19,900 to 44,850 pairs, where a list has capacity for four pairs of each box.
         let n = 200 + 4 * step;
-        let buffer = upload(&vec![Aabb::new([0.0; 3], [1.0; 3]); n], U::STORAGE);
+        let buffer = upload(&vec![Aabb::new([0.0; 3], [1.0; 3]); n]);
         let mut recorded = encoder();
         let left = recorder.record_events(&mut recorded, buffer.slice(..), n as u32, GpuIdentity::Index).unwrap();
         capacities.push(left.pairs.capacity);
@@ -195,8 +195,8 @@ fn a_scene_whose_pairs_grow_slowly_gets_few_longer_lists() {
 
 #[test]
 fn a_list_that_was_too_short_is_longer_whatever_was_recorded_after_it() {
-    let together = upload(&vec![Aabb::new([0.0; 3], [1.0; 3]); 300], U::STORAGE);
-    let apart = upload(&Kind::Uniform.generate(10, 1), U::STORAGE);
+    let together = upload(&vec![Aabb::new([0.0; 3], [1.0; 3]); 300]);
+    let apart = upload(&Kind::Uniform.generate(10, 1));
     let mut recorder = Recorder::new(&GPU, CANONICAL).unwrap();
     for frame in 0..2 {
         let mut recorded = encoder();
@@ -248,7 +248,7 @@ fn headers_of_a_lost_device_are_polled_without_harm() {
 #[test]
 fn the_times_of_a_recording_are_read_back_on_request() {
     let boxes = Kind::Uniform.generate(3000, 1);
-    let buffer = upload(&boxes, U::STORAGE);
+    let buffer = upload(&boxes);
     let mut recorder = Recorder::new(&GPU, CANONICAL).unwrap();
     let step = |recorder: &mut Recorder| {
         let mut recorded = encoder();

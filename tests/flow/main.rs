@@ -11,6 +11,7 @@ mod determinism;
 mod headers;
 mod neighbours;
 mod points;
+mod recorder;
 mod regressions;
 mod slabs;
 mod sort_variants;

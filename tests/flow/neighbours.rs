@@ -1,19 +1,17 @@
 //! Pairs by box, left on the GPU.
 
+use crate::common::device::{encoder, read, upload};
 use crate::common::*;
-use crate::submissions::{encoder, read, upload};
 use broadsweep::internals::{brute_force, mirror};
 use broadsweep::record::{GpuCount, GpuIdentity, GpuNeighbours, PairHeader};
-use broadsweep::wgpu::{self, BufferUsages as U};
+use broadsweep::wgpu;
 use broadsweep::{Aabb, Error, Filters, Pair, PairOrder, Recorder};
 use laboratory::scenes::Kind;
 
 /// Runs what was recorded and reads offsets and neighbours of so many boxes.
 fn run(encoder: wgpu::CommandEncoder, left: &GpuNeighbours, n: usize) -> (Vec<u32>, Vec<u32>, PairHeader) {
-    let [offsets, neighbours, header] = read(encoder, [left.offsets, left.neighbours, left.header]);
-    let (mut offsets, mut neighbours): (Vec<u32>, Vec<u32>) =
-        (bytemuck::pod_collect_to_vec(&offsets), bytemuck::pod_collect_to_vec(&neighbours));
-    let header: PairHeader = bytemuck::pod_read_unaligned(&header[..size_of::<PairHeader>()]);
+    let [mut offsets, mut neighbours, header] = read::<u32, 3>(encoder, [left.offsets, left.neighbours, left.header]);
+    let header: PairHeader = bytemuck::pod_collect_to_vec(&header)[0];
     assert_eq!(header.capacity, left.capacity);
     offsets.truncate(n + 1);
     neighbours.truncate(header.written as usize);
@@ -35,7 +33,7 @@ fn neighbours_of_recorded_pairs_and_events_are_those_of_brute_force() {
             let boxes = kind.generate(n, 7);
             let expected = brute_force::find_pairs(&boxes);
             recorder.reserve(n, expected.len() as u32).unwrap();
-            let buffer = upload(&boxes, U::STORAGE);
+            let buffer = upload(&boxes);
             let mut recorded = encoder();
             recorder.record(&mut recorded, buffer.slice(..), n as u32).unwrap();
             let left = recorder.record_neighbours(&mut recorded).unwrap();
@@ -47,7 +45,7 @@ fn neighbours_of_recorded_pairs_and_events_are_those_of_brute_force() {
             // Of events, and of a number of boxes that lies in a buffer. Pairs at rest are among them.
             let fewer = brute_force::find_pairs(&boxes[..n - 100]);
             recorder.set_filters(Filters::default().with_sleeping(vec![true; n])).unwrap();
-            let count = upload(&[n as u32 - 100], U::STORAGE);
+            let count = upload(&[n as u32 - 100]);
             let mut recorded = encoder();
             let count = GpuCount::Stored { count: count.slice(..), at_most: n as u32 };
             recorder.record_events(&mut recorded, buffer.slice(..), count, GpuIdentity::Index).unwrap();
@@ -62,7 +60,7 @@ fn neighbours_of_recorded_pairs_and_events_are_those_of_brute_force() {
 fn neighbours_of_a_list_that_is_too_short_are_none_and_those_of_a_longer_one_all() {
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let expected = brute_force::find_pairs(&boxes);
-    let buffer = upload(&boxes, U::STORAGE);
+    let buffer = upload(&boxes);
     let mut recorder = Recorder::new(&GPU, CANONICAL).unwrap();
     assert_eq!(recorder.record_neighbours(&mut encoder()).unwrap_err(), Error::NothingRecorded);
     let mut recorded = encoder();
@@ -81,14 +79,15 @@ fn neighbours_of_a_list_that_is_too_short_are_none_and_those_of_a_longer_one_all
 #[test]
 fn neighbours_are_refused_without_a_list_and_without_capacity() {
     let boxes = Kind::Uniform.generate(3000, 7);
-    let buffer = upload(&boxes, U::STORAGE);
+    let buffer = upload(&boxes);
     let mut recorder = Recorder::new(&GPU, CANONICAL).unwrap();
     let budget = least_budget(&boxes, PairOrder::Canonical);
     recorder.set_options(CANONICAL.with_memory_budget(Some(budget))).unwrap();
     recorder.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
     let error = recorder.record_neighbours(&mut encoder()).unwrap_err();
     assert!(matches!(error, Error::OverBudget { required, .. } if required > budget), "{error}");
-    // With the reported length and more; and a longer list, which takes their memory, is no longer the one that was recorded.
+    // With the reported budget and a little more, the memory stays within the budget. A longer pair list takes that
+    // memory, and is not the recorded list.
     let Error::OverBudget { required, .. } = error else { unreachable!() };
     let budget = required + (2 << 20);
     recorder.set_options(CANONICAL.with_memory_budget(Some(budget))).unwrap();

@@ -1,11 +1,11 @@
 //! Recorded searches of points and spheres, against integers of any length.
 
+use crate::common::device::{encoder, read, run, upload};
 use crate::common::*;
-use crate::submissions::{encoder, read, run, upload};
 use broadsweep::filter::HalfSpace;
 use broadsweep::internals::mirror;
 use broadsweep::record::{GpuAttribute, GpuCount, GpuInput};
-use broadsweep::wgpu::{self, BufferUsages as U};
+use broadsweep::wgpu;
 use broadsweep::{Aabb, Error, Filters, Options, Pair, PairOrder, Recorder};
 use num_bigint::BigInt;
 
@@ -42,14 +42,13 @@ fn input(buffer: &wgpu::Buffer, distance: Option<f32>) -> GpuInput<'_> {
 
 /// Records a search, and checks its pairs.
 fn check(recorder: &mut Recorder, points: &[[f32; 4]], distance: Option<f32>) -> usize {
-    let buffer = upload(points, U::STORAGE);
+    let buffer = upload(points);
     let mut encoder = encoder();
     let left = recorder.record(&mut encoder, input(&buffer, distance), points.len() as u32).unwrap();
-    let (header, mut pairs) = run(encoder, left);
+    let (header, pairs) = run(encoder, left);
     assert_eq!(header.overflow, 0);
-    pairs.sort_unstable();
     let expected = brute_force(points, distance);
-    assert_pairs(&pairs, &expected, &format!("{distance:?} of {points:?}"));
+    assert_pairs(&sorted(&pairs), &expected, &format!("{distance:?} of {points:?}"));
     expected.len()
 }
 
@@ -108,18 +107,16 @@ fn recorded_points_and_spheres_have_the_pairs_of_exact_arithmetic() {
 #[test]
 fn neighbours_of_recorded_points_have_both_directions() {
     let points = lattice(&mut Random(6), 300, 0.0, 1.0);
-    let buffer = upload(&points, U::STORAGE);
+    let buffer = upload(&points);
     for options in [CANONICAL, SWEEP] {
         let mut recorder = recorder(options);
         recorder.reserve(300, 50_000).unwrap();
         let mut encoder = encoder();
         recorder.record(&mut encoder, input(&buffer, Some(2.0)), 300).unwrap();
         let left = recorder.record_neighbours(&mut encoder).unwrap();
-        let [offsets, neighbours] = read(encoder, [left.offsets, left.neighbours]);
+        let [offsets, neighbours] = read::<u32, 2>(encoder, [left.offsets, left.neighbours]);
         let pairs = brute_force(&points, Some(2.0));
         let (expected_offsets, expected) = mirror::neighbours::neighbours(&pairs, 300);
-        let [offsets, neighbours] =
-            [offsets, neighbours].map(|bytes| bytemuck::pod_collect_to_vec::<_, u32>(&bytes[..]));
         assert_eq!(offsets[..301], expected_offsets);
         assert!(neighbours[..expected.len()] == expected && !expected.is_empty());
     }
@@ -129,7 +126,7 @@ fn neighbours_of_recorded_points_have_both_directions() {
 fn filters_select_pairs_of_points_also_where_they_come_from_the_device() {
     let n = 200;
     let points = lattice(&mut Random(7), n, 0.0, 1.0);
-    let buffer = upload(&points, U::STORAGE);
+    let buffer = upload(&points);
     let all = brute_force(&points, None);
     let world = |i: u32| i % 3;
     let other = |i: u32| i % 4;
@@ -142,9 +139,7 @@ fn filters_select_pairs_of_points_also_where_they_come_from_the_device() {
                 recorder.record_filters(&mut encoder, 0..n as u32, GpuAttribute::World(worlds.slice(..))).unwrap();
             }
             let left = recorder.record(&mut encoder, input(&buffer, None), n as u32).unwrap();
-            let (_, mut pairs) = run(encoder, left);
-            pairs.sort_unstable();
-            pairs
+            sorted(&run(encoder, left).1)
         };
         let of = |keeps: &dyn Fn(&Pair) -> bool| all.iter().copied().filter(keeps).collect::<Vec<_>>();
         assert_pairs(&find(&mut recorder, None), &all, "no filters");
@@ -157,7 +152,7 @@ fn filters_select_pairs_of_points_also_where_they_come_from_the_device() {
             world(pair.a) == world(pair.b) && !(pair.a < 50 && pair.b < 50) && *pair != all[3]
         };
         assert_pairs(&find(&mut recorder, None), &of(&|pair| keeps(pair, world)), "host");
-        let worlds = upload(&(0..n as u32).map(other).collect::<Vec<_>>(), U::STORAGE);
+        let worlds = upload(&(0..n as u32).map(other).collect::<Vec<_>>());
         assert_pairs(&find(&mut recorder, Some(&worlds)), &of(&|pair| keeps(pair, other)), "device");
         assert_pairs(&find(&mut recorder, None), &of(&|pair| keeps(pair, other)), "still there");
     }
@@ -166,11 +161,11 @@ fn filters_select_pairs_of_points_also_where_they_come_from_the_device() {
 #[test]
 fn points_behind_a_number_in_a_buffer_are_not_there() {
     let points = lattice(&mut Random(8), 300, 0.0, 1.0);
-    let buffer = upload(&points, U::STORAGE);
+    let buffer = upload(&points);
     let mut recorder = recorder(CANONICAL);
     recorder.reserve(300, 50_000).unwrap();
     for n in [0, 1, 257, 300] {
-        let count = upload(&[n as u32], U::STORAGE);
+        let count = upload(&[n as u32]);
         let count = GpuCount::Stored { count: count.slice(..), at_most: 300 };
         let mut encoder = encoder();
         let left = recorder.record(&mut encoder, input(&buffer, None), count).unwrap();
@@ -182,7 +177,7 @@ fn points_behind_a_number_in_a_buffer_are_not_there() {
 fn boxes_and_points_take_turns_and_a_window_needs_the_input_of_its_list() {
     let points = lattice(&mut Random(9), 400, 0.0, 1.0);
     let boxes: Vec<Aabb> = points.iter().map(|&[x, y, z, _]| Aabb::new([x, y, z], [x + 0.5; 3])).collect();
-    let (point_buffer, box_buffer) = (upload(&points, U::STORAGE), upload(&boxes, U::STORAGE));
+    let (point_buffer, box_buffer) = (upload(&points), upload(&boxes));
     let mut recorder = recorder(CANONICAL);
     let expected = brute_force(&points, Some(4.0));
     assert!(expected.len() > 4096);
@@ -210,7 +205,7 @@ fn boxes_and_points_take_turns_and_a_window_needs_the_input_of_its_list() {
 
 #[test]
 fn points_without_meaning_are_refused_by_name() {
-    let buffer = upload(&[[0.0f32; 4]; 10], U::STORAGE);
+    let buffer = upload(&[[0.0f32; 4]; 10]);
     let mut recorder = recorder(CANONICAL);
     for distance in [-1.0, f32::NAN, f32::INFINITY, f32::from_bits(1), f32::from_bits(0x7f_ffff)] {
         let error = recorder.record(&mut encoder(), input(&buffer, Some(distance)), 10).unwrap_err();
@@ -241,7 +236,7 @@ fn buffers_for_points_keep_to_the_budget() {
     let points = lattice(&mut Random(10), n, 0.0, 1e6);
     let boxes = vec![Aabb::new([0.0; 3], [0.0; 3]); n];
     let budget = least_budget(&boxes, PairOrder::Canonical);
-    let buffer = upload(&points, U::STORAGE);
+    let buffer = upload(&points);
     let mut recorder = recorder(CANONICAL.with_memory_budget(Some(budget)));
     let error = recorder.record(&mut encoder(), input(&buffer, None), n as u32).unwrap_err();
     let Error::OverBudget { required, .. } = error else { panic!("{error}") };

@@ -308,9 +308,7 @@ fn no_scene_depends_on_the_one_before() {
             let found = reused.find_pairs(boxes).unwrap().clone();
             assert_pairs(&found.pairs, &fresh.pairs, "after others");
             assert_eq!(found.report.pair_count, fresh.pairs.len() as u64);
-            let mut sorted = found.pairs;
-            sorted.sort_unstable();
-            assert_pairs(&sorted, &brute_force::find_pairs(boxes), "exact");
+            assert_pairs(&sorted(&found.pairs), &brute_force::find_pairs(boxes), "exact");
         }
     }
 }

@@ -7,7 +7,8 @@ use broadsweep::neighbour::{Coordinate, NeighbourOptions, NeighbourPairs, Period
 use broadsweep::{Error, Neighbours, Pair, cpu};
 
 use self::common::GPU;
-use super::{Random, System, cloud, finds, search, system};
+use super::oracle::{finds, search};
+use super::systems::{Random, System, cloud, system};
 
 finds!(Neighbours);
 

@@ -1,13 +1,10 @@
 //! A tree on each engine. Every answer of one is compared with that of the other, bit for bit.
 
-use std::sync::LazyLock;
-
 use broadsweep::filter::Attribute;
 use broadsweep::query::{Batch, Cast, Near, NearestQuery, QueryReport, Shape, TreeReport};
-use broadsweep::{Aabb, Answers, Error, Filters, Gpu, Hit, Lists, Tree, cpu};
+use broadsweep::{Aabb, Answers, Error, Filters, Hit, Lists, Tree, cpu};
 
-/// The adapter that the environment chooses. Without one the tests fail; they never skip.
-pub static GPU: LazyLock<Gpu> = LazyLock::new(|| Gpu::headless().expect("the tests need a Vulkan adapter"));
+use crate::common::GPU;
 
 /// Two trees of the same boxes.
 pub struct Both {

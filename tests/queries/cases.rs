@@ -1,8 +1,9 @@
 //! Scenes and queries that share coordinates, so that faces, edges and corners meet; and numbers of every size.
 
-use broadsweep::Aabb;
 use broadsweep::query::{CapsuleCast, SphereCast};
+use broadsweep::{Aabb, Ray};
 use laboratory::scenes::Kind;
+use laboratory::scenes::queries::RayKind;
 
 use crate::numbers::{Like, Numbers};
 
@@ -17,6 +18,14 @@ pub fn each(scenes: u64, mut check: impl FnMut(&str, Like, &[Aabb], &mut Numbers
             check(&format!("seed {seed}, {like:?}, {n} boxes"), like, &boxes, &mut numbers);
         }
     }
+}
+
+/// Axes of a box that is turned about z, of unit length.
+pub const TURNED: [[f32; 3]; 3] = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
+
+/// Creates `count` rays of each kind.
+pub fn rays(count: usize, boxes: &[Aabb]) -> Vec<Ray> {
+    RayKind::ALL.iter().flat_map(|kind| kind.generate(count, 7, boxes)).collect()
 }
 
 /// Creates boxes in the cube from −4 to 4.

@@ -4,12 +4,15 @@ use broadsweep::filter::HalfSpace;
 use broadsweep::query::{BoxCast, NearestQuery, QueryFilters};
 use broadsweep::{Aabb, Filters, Hit, Lists, Ray, TreeRecorder};
 
-use super::both::{Both, GPU};
+use super::both::Both;
 use super::half_spaces::Scene;
 use super::numbers::{Like, Numbers};
 use super::oracle::{self, Moving};
+use crate::common::GPU;
+use crate::common::device::{encoder, upload};
 
-/// Queries, each with a world of its own that has two boxes and two half-spaces. The half-spaces and one of the boxes are all but equally far.
+/// Queries in worlds of their own. Each world has two boxes and two half-spaces; both half-spaces and one box are
+/// almost equally far.
 #[derive(Clone, Default)]
 struct Ties {
     boxes: Vec<Aabb>,
@@ -34,8 +37,8 @@ impl Ties {
         Scene { boxes, filters, of_queries, tree }
     }
 
-    /// Adds the world of a query that has a distance to a point from both half-spaces and is as far from the box: `normal · point - far |normal|`
-    /// is the offset of each. `far` has the distance for a normal.
+    /// Adds the world of a query. Both half-spaces and the box are at the same distance from a point: the offset of a
+    /// half-space is `normal · point - far |normal|`. `far` returns this number for a normal.
     fn add(&mut self, numbers: &mut Numbers, [own, other]: [Aabb; 2], margin: f32, far: impl Fn([f64; 3]) -> f64) {
         let first = self.boxes.len() as u32;
         let turn = numbers.below(4) as u32;
@@ -141,11 +144,7 @@ fn half_spaces_are_ordered_among_the_boxes_of_the_last_refit_that_ran() {
     tree.refit(&beside).unwrap();
     assert_eq!(indices(tree.first_hits(&rays, 2).unwrap()), [0, 1]);
     let mut recorder = TreeRecorder::from(tree.gpu.into_inner());
-    let usage = broadsweep::wgpu::BufferUsages::STORAGE | broadsweep::wgpu::BufferUsages::COPY_DST;
-    let descriptor = broadsweep::wgpu::BufferDescriptor { label: None, size: 48, usage, mapped_at_creation: false };
-    let buffer = GPU.device().create_buffer(&descriptor);
-    GPU.queue().write_buffer(&buffer, 0, bytemuck::cast_slice(&behind));
-    let mut encoder = GPU.device().create_command_encoder(&Default::default());
+    let (mut encoder, buffer) = (encoder(), upload(&behind));
     recorder.record_refit(&mut encoder, buffer.slice(..), 2).unwrap();
     assert_eq!(indices(recorder.tree_mut().first_hits(&rays, 2).unwrap()), [0, 1]);
     GPU.queue().submit([encoder.finish()]);

@@ -8,11 +8,13 @@ use broadsweep::record::GpuBatch;
 use broadsweep::{Aabb, Error, Filters, Hit, Ray, Tree, TreeRecorder, cpu};
 use num_bigint::BigInt;
 
-use super::both::{Both, GPU};
+use super::both::Both;
 use super::cases;
 use super::filters::{meets, some_filters, spheres};
 use super::numbers::{Like, Numbers};
 use super::oracle::{self, Fraction, Moving, above, is_near_half_space, square_of_normal, whole};
+use crate::common::GPU;
+use crate::common::device::{encoder, upload};
 
 fn row(half_space: &HalfSpace) -> [f32; 4] {
     let [x, y, z] = half_space.normal;
@@ -50,8 +52,8 @@ fn square(half_space: &HalfSpace, point: [f32; 3]) -> Fraction {
     Fraction::new(&above * &above, square_of_normal(half_space) << 298)
 }
 
-/// Orders what is found, rounds its numbers down, and counts the neighbours, of which one is a half-space, that only the exact numbers order as
-/// they are: the rounded ones are the same, and the indices descend.
+/// Sorts the answers and rounds their numbers down. Counts the neighbours in this order that only exact numbers can
+/// order: their rounded numbers are equal, their indices descend, and one of them is a half-space.
 fn ordered(mut found: Vec<(Fraction, u32)>, is_plane: impl Fn(u32) -> bool, ties: &mut usize) -> Vec<(f32, u32)> {
     found.sort_by(oracle::in_order);
     let all: Vec<(f32, u32)> = found.into_iter().map(|(number, index)| (number.rounded_down(), index)).collect();
@@ -168,7 +170,8 @@ impl Scene {
         count
     }
 
-    /// Checks the nearest of each point, and counts the half-spaces among them, and those that only exact numbers order.
+    /// Checks the nearest answers of each point. Counts the half-spaces among them, and the neighbours that only exact
+    /// numbers order.
     pub fn check_nearest(&self, points: &[NearestQuery], what: &str) -> [usize; 2] {
         let (mut count, mut ties) = (0, 0);
         let expected: Vec<Vec<Near>> = (0..points.len())
@@ -271,7 +274,8 @@ fn queries_of_half_spaces_answer_what_exact_arithmetic_says() {
     check(16, 60);
 }
 
-/// Shapes of a kind, and what they touch of half-spaces: all that `should` says, and no other but in the number that is returned.
+/// Checks which half-spaces the shapes of a kind touch: all that `should` requires. Returns the counts of these and of
+/// extra ones.
 fn check_touched<S: Shape + std::fmt::Debug>(
     tree: &Both,
     shapes: &[S],
@@ -293,7 +297,6 @@ fn check_touched<S: Shape + std::fmt::Debug>(
 
 #[test]
 fn capsules_turned_boxes_and_convex_shapes_touch_the_half_spaces_that_they_should() {
-    const AXES: [[f32; 3]; 3] = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
     let mut all = [[0; 2]; 3];
     for (like, seed) in Like::ALL.into_iter().zip(1..) {
         let numbers = &mut Numbers::new(seed);
@@ -311,13 +314,16 @@ fn capsules_turned_boxes_and_convex_shapes_touch_the_half_spaces_that_they_shoul
         let of_capsules = check_touched(&tree, &capsules, &planes, |capsule, plane| {
             [capsule.from, capsule.to].iter().any(|&end| is_near_half_space(plane, end, capsule.radius))
         });
-        let turned =
-            |capsule: &Capsule| OrientedBox { center: capsule.from, half: [capsule.radius, 1.0, 0.5], axes: AXES };
+        let turned = |capsule: &Capsule| OrientedBox {
+            center: capsule.from,
+            half: [capsule.radius, 1.0, 0.5],
+            axes: cases::TURNED,
+        };
         let turned: Vec<OrientedBox> = capsules.iter().map(turned).collect();
         let of_turned = check_touched(&tree, &turned, &planes, turned_touches);
         // Oriented boxes whose axes lie in a plane touch all half-spaces.
         let flat: Vec<OrientedBox> =
-            turned.iter().map(|turned| OrientedBox { axes: [AXES[0]; 3], ..*turned }).collect();
+            turned.iter().map(|turned| OrientedBox { axes: [cases::TURNED[0]; 3], ..*turned }).collect();
         check_touched(&tree, &flat, &planes, |_, _| true);
         let rows: Vec<[[f32; 4]; 3]> = (0..60)
             .map(|i| {
@@ -408,10 +414,7 @@ fn recorded_queries_refuse_half_spaces_and_shared_ones_are_answered() {
     let hits = tree.all_hits(&rays).unwrap();
     assert_eq!(hits, on_cpu.all_hits(&rays).unwrap());
     assert_eq!(hits.answers, [Hit { index: 0, t: 7.0 }, Hit { index: 0, t: 7.0 }, Hit { index: 1, t: 3.0 }]);
-    let usage = broadsweep::wgpu::BufferUsages::STORAGE;
-    let descriptor = broadsweep::wgpu::BufferDescriptor { label: None, size: 56, usage, mapped_at_creation: false };
-    let buffer = GPU.device().create_buffer(&descriptor);
-    let mut encoder = GPU.device().create_command_encoder(&Default::default());
+    let (mut encoder, buffer) = (encoder(), upload(&rays));
     let batch = GpuBatch::<Ray>::new(buffer.slice(..), 2);
     let refused = TreeRecorder::from(tree).record_nearest_hits(&mut encoder, batch).unwrap_err();
     assert!(matches!(refused, Error::BadFilter { list: "half_spaces", .. }), "{refused}");

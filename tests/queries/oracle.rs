@@ -71,8 +71,8 @@ impl Fraction {
     }
 }
 
-/// Returns the least `t` from 0 to `limit` with `low + t direction` and `high + t direction` around or within the box: on
-/// each axis `box.min <= high + t d` and `low + t d <= box.max`, in extended real numbers.
+/// Returns the least `t` from 0 to `limit` with `low + t direction` and `high + t direction` around or within the box:
+/// on each axis `box.min <= high + t d` and `low + t d <= box.max`, in extended real numbers.
 fn enter(low: [f32; 3], high: [f32; 3], direction: [f32; 3], limit: f32, aabb: &Aabb) -> Option<Fraction> {
     if !aabb.is_valid() {
         return None;
@@ -123,8 +123,8 @@ pub fn touches_at_start(cast: &impl Moving, aabb: &Aabb) -> bool {
     aabb.is_valid() && (0..3).all(|k| aabb.min[k] <= high[k] && low[k] <= aabb.max[k])
 }
 
-/// Returns whether what moves separates from a box that it touches before it moves: whether the overlap ends by the shortest shift through a
-/// face that it moves away from, or along.
+/// Returns whether a moving shape separates from a box that it touches at the start: it moves away from, or along, the
+/// face through which the shortest shift ends the overlap.
 pub fn separates(cast: &impl Moving, aabb: &Aabb) -> bool {
     let (low, high, direction, _) = cast.parts();
     let depth = |upper: f32, lower: f32| {
@@ -191,8 +191,8 @@ pub fn touches(sphere: &Sphere, aabb: &Aabb) -> bool {
     square(sphere.center, aabb).is_some_and(|square| is_within(&square, sphere.radius))
 }
 
-/// Returns whether a box has a point with `normal · point <= offset`, of `[normal, offset]`: its deepest corner. A box without an end along an
-/// axis along which the normal leads somewhere has points as deep as any.
+/// Returns whether a box has a point with `normal · point <= offset`, for `[normal, offset]`: its deepest corner. A box
+/// that is unbounded along an axis with a component of the normal has arbitrarily deep points.
 pub fn reaches_into(&[x, y, z, offset]: &[f32; 4], aabb: &Aabb) -> bool {
     let normal = [x, y, z];
     let deepest = |k: usize| if normal[k] > 0.0 { aabb.min[k] } else { aabb.max[k] };

@@ -1,4 +1,5 @@
-//! Round shapes that move, compared with exact arithmetic: no box is missed, no time is too late, and almost no hit is none.
+//! Moving round shapes, compared with exact arithmetic: no box is missed, no time is too late, and almost no hit is
+//! extra.
 
 use broadsweep::filter::HalfSpace;
 use broadsweep::internals::casts::{Path, Round};
@@ -7,15 +8,15 @@ use broadsweep::{Aabb, AnyTree, Filters, Hit, QueryEngine, Tree, cpu};
 use laboratory::scenes::Kind;
 use num_bigint::BigInt;
 
-use super::both::GPU;
 use super::cases;
 use super::numbers::{Like, Numbers};
 use super::oracle::whole;
+use crate::common::GPU;
 
 // ---- exact arithmetic ----
 
-/// The squared distance of a capsule that moves from a box, in units of 2⁻²⁹⁸, as a function of the time, in units of 2⁻¹⁴⁹, and of the place
-/// along the segment. It is convex, and on each side of the planes of faces quadratic.
+/// The squared distance of a moving capsule from a box, in units of 2⁻²⁹⁸. It is a function of the time, in units of
+/// 2⁻¹⁴⁹, and of the place along the segment. It is convex, and quadratic in each piece between the planes of faces.
 struct Apart {
     from: [BigInt; 3],
     along: [BigInt; 3],
@@ -46,8 +47,8 @@ impl Apart {
         Self { from, along, direction, faces, radius_square: whole(cast.radius).pow(2) }
     }
 
-    /// Returns the squared distance at a point less the square of the radius, times the square of what divides the point. Times are whole numbers
-    /// of 2⁻¹⁴⁹, and so is a distance along an axis for a time of one.
+    /// Returns the squared distance at a point less the squared radius, times the square of the divisor of the point.
+    /// Times are integers in units of 2⁻¹⁴⁹, and so is the distance along an axis in a time of one.
     fn value(&self, [time, place, under]: &[BigInt; 3]) -> BigInt {
         let mut sum: BigInt = -&self.radius_square * under * under;
         sum <<= 298;
@@ -61,7 +62,8 @@ impl Apart {
         sum
     }
 
-    /// Lists the points where the distance may be least: where lines meet that bound the pieces, the edges and the pieces' own least points.
+    /// Lists the points where the distance may be least: intersections of the lines that bound the pieces, the least points
+    /// along these lines, and the least points of the pieces.
     fn candidates(&self, limit: f32) -> Vec<[BigInt; 3]> {
         let (zero, one) = (BigInt::ZERO, BigInt::from(1));
         let mut lines: Vec<Line> = vec![[one.clone(), zero.clone(), zero.clone()]];
@@ -138,7 +140,8 @@ struct Counts {
     not_at_start: usize,
 }
 
-/// Returns the same with a radius that is longer by 10⁻⁷ of the largest number: what touches in the beginning, but for rounding.
+/// Returns the same with a radius that is longer by 10⁻⁷ of the largest number: a shape that touches at the start, but
+/// for rounding, touches.
 fn padded(cast: &CapsuleCast, aabb: &Aabb) -> Apart {
     let numbers = [aabb.min, aabb.max, cast.from, cast.to].into_iter().flatten().filter(|x| x.is_finite());
     let largest = numbers.fold(cast.radius, |largest, x| largest.max(x.abs()));
@@ -316,7 +319,7 @@ fn what_is_no_round_shape_moves_as_its_bounds() {
 fn a_sphere_that_reaches_beyond_numbers_misses_nothing() {
     let boxes =
         [Aabb::new([-3.4e38, 3.2e38, 0.0], [-3.4e38, 3.2e38, 0.0]), Aabb::new([f32::INFINITY; 3], [f32::INFINITY; 3])];
-    // Of what moves, no point is in the half-space that has a number of f32.
+    // No point of the moving shapes that f32 can represent is in the half-space.
     let beyond = HalfSpace { index: 2, normal: [0.5, 0.0, 0.0], offset: -2.5e38 };
     let boxes = [boxes[0], boxes[1], Aabb::new([f32::NAN; 3], [f32::NAN; 3])];
     let casts = [[1e38, 1e38, 0.0], [0.0, 1.0, 0.0], [-1e38, 0.0, 0.0]].map(|direction| SphereCast {

@@ -3,9 +3,10 @@
 use broadsweep::query::{BoxCast, Capsule, CapsuleCast, Cast, OrientedBox, Sphere, SphereCast};
 use broadsweep::{Aabb, Hit, Ray, Tree, cpu};
 
-use super::both::{Both, GPU};
+use super::both::Both;
 use super::cases::{self, sphere_of};
 use super::numbers::{Like, Numbers};
+use crate::common::GPU;
 
 /// Scenes of each kind of numbers, and queries of each.
 const SCENES: u64 = 16;
@@ -67,7 +68,8 @@ fn check_capsule(cast: &CapsuleCast, boxes: &[Aabb], found: &[(u32, f32)]) {
     }
 }
 
-/// Returns whether a capsule is farther than its radius from a box along one axis, wherever it is on its way. That takes less time to find out.
+/// Returns whether a capsule is farther than its radius from a box along one axis on its whole way: a fast test before
+/// the exact one.
 fn is_far_along_an_axis(cast: &CapsuleCast, limit: f64, aabb: &Aabb) -> bool {
     (0..3).any(|k| {
         let moved = limit * f64::from(cast.direction[k]);

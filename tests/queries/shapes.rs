@@ -8,7 +8,8 @@ use super::cases;
 use super::numbers::{Like, Numbers};
 use super::oracle::{self, HalfSpace};
 
-/// Counts of boxes and of queries: a tree of three levels, and many queries of few boxes, since all are compared with all.
+/// Counts of boxes and of queries: a tree of three levels, and many queries of few boxes, since all are compared with
+/// all.
 const SCENES: [(usize, usize); 2] = [(400, 200), (60, 9_880)];
 
 type Vector = [f64; 3];
@@ -36,8 +37,8 @@ fn random(numbers: &mut Numbers) -> Vector {
     [(); 3].map(|()| f64::from(numbers.finite(Like::Usual)))
 }
 
-/// Returns how far two boxes are apart along the axis that shows it best, negative where they overlap, and along it the way from the first to
-/// the second.
+/// Returns the gap between two boxes along the axis that separates them best, negative if they overlap, and the
+/// direction along this axis from the first to the second.
 fn gap(turned: &OrientedBox, aabb: &Aabb) -> (f64, Vector) {
     let wide = |x: [f32; 3]| x.map(f64::from);
     let (axes, half, center) = (turned.axes.map(wide), wide(turned.half), wide(turned.center));
@@ -181,8 +182,8 @@ fn touches_whole(capsule: &Capsule, aabb: &Aabb) -> (bool, bool) {
     let whole = |x: [f32; 3]| x.map(|x| x as i64);
     let (from, min, max) = (whole(capsule.from), whole(aabb.min), whole(aabb.max));
     let way: [i64; 3] = std::array::from_fn(|k| capsule.to[k] as i64 - from[k]);
-    // Along the segment the square of the distance is a parabola wherever it is beside, above or below the box along the same axes: it is least
-    // at an end, where it changes, or at the lowest point of a parabola.
+    // The squared distance is a parabola in each part of the segment that is beside, above or below the box along the
+    // same axes. It is least at an end of the segment, at an end of a part, or at the lowest point of a parabola.
     let mut places = vec![(0, 1), (1, 1)];
     places.extend((0..3).flat_map(|k| [(min[k] - from[k], way[k]), (max[k] - from[k], way[k])]));
     for sides in 0..27 {
@@ -339,10 +340,9 @@ fn shapes_without_meaning_are_reported() {
 fn enormous_shapes_miss_nothing() {
     let (boxes, tree) = scene(400);
     let all = boxes.iter().filter(|aabb| aabb.is_valid()).count();
-    let axes = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
     let turned = [
-        OrientedBox { center: [3e38, 0.0, 0.0], half: [f32::MAX; 3], axes },
-        OrientedBox { center: [0.0; 3], half: [1e30; 3], axes: axes.map(|axis| axis.map(|x| x * 1e-30)) },
+        OrientedBox { center: [3e38, 0.0, 0.0], half: [f32::MAX; 3], axes: cases::TURNED },
+        OrientedBox { center: [0.0; 3], half: [1e30; 3], axes: cases::TURNED.map(|axis| axis.map(|x| x * 1e-30)) },
     ];
     assert!(tree.overlaps(&turned).unwrap().iter().all(|row| row.len() == all));
     let capsule = Capsule { from: [-3e38; 3], to: [3e38; 3], radius: f32::MAX };

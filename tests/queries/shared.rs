@@ -5,8 +5,9 @@ use broadsweep::query::{Batch, QueryFilters};
 use broadsweep::record::GpuAttribute;
 use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Lists, Options, Pair, Recorder, Tree, cpu};
 
-use super::both::GPU;
 use super::numbers::{Like, Numbers};
+use crate::common::GPU;
+use crate::common::device::{encoder, upload};
 
 const BOXES: usize = 300;
 
@@ -184,7 +185,7 @@ fn filters_that_were_changed_are_taken_again() {
 fn filters_that_change_during_a_call_give_no_answers() {
     let Scene { regions, mut broad_phase, mut tree, .. } = Scene::new(6);
     regions.of(&mut tree).unwrap();
-    // So many that the device is not done at once.
+    // Enough that the device is still busy at the first poll.
     let shapes = regions.shapes.repeat(200);
     let all = QueryFilters::default().with_mask(vec![3; shapes.len()]);
     let batch = Batch::new(&shapes[..]).with_filters(&all);
@@ -314,29 +315,19 @@ fn values_of_the_device_are_shared_too() {
     tree.build(&boxes).unwrap();
 
     let (groups, margins) = (vec![3_u32; 100], vec![0.75_f32; 100]);
-    let buffer = |words: &[u8]| {
-        let buffer = GPU.device().create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size: words.len() as u64,
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        GPU.queue().write_buffer(&buffer, 0, words);
-        buffer
-    };
-    let (given, given_margins) = (buffer(bytemuck::cast_slice(&groups)), buffer(bytemuck::cast_slice(&margins)));
-    let mut encoder = GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    recorder.record_filters(&mut encoder, 50..150, GpuAttribute::Group(given.slice(..))).unwrap();
-    GPU.queue().submit([encoder.finish()]);
+    let (given, given_margins) = (upload(&groups), upload(&margins));
+    let mut recorded = encoder();
+    recorder.record_filters(&mut recorded, 50..150, GpuAttribute::Group(given.slice(..))).unwrap();
+    GPU.queue().submit([recorded.finish()]);
     assert_eq!(regions.of(&mut tree).unwrap_err(), Error::FiltersChanged);
     tree.share_filters(&mut recorder, BOXES).unwrap();
     filters.group[50..150].copy_from_slice(&groups);
     assert_eq!(regions.of(&mut tree).unwrap(), regions.expected(&boxes, &filters));
 
     // Margins are those of another tree.
-    let mut encoder = GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    recorder.record_filters(&mut encoder, 0..100, GpuAttribute::Margin(given_margins.slice(..))).unwrap();
-    GPU.queue().submit([encoder.finish()]);
+    let mut recorded = encoder();
+    recorder.record_filters(&mut recorded, 0..100, GpuAttribute::Margin(given_margins.slice(..))).unwrap();
+    GPU.queue().submit([recorded.finish()]);
     tree.share_filters(&mut recorder, BOXES).unwrap();
     assert!(matches!(tree.refit(&boxes), Err(Error::NotBuilt)));
     tree.build(&boxes).unwrap();
@@ -349,8 +340,8 @@ fn values_of_the_device_are_shared_too() {
     let refused = elsewhere.share_filters(&mut recorder, BOXES);
     assert!(matches!(refused, Err(Error::BadFilter { list: "group", .. })), "{refused:?}");
     // Worlds are places among the leaves.
-    let mut encoder = GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    recorder.record_filters(&mut encoder, 0..100, GpuAttribute::World(given.slice(..))).unwrap();
+    let mut recorded = encoder();
+    recorder.record_filters(&mut recorded, 0..100, GpuAttribute::World(given.slice(..))).unwrap();
     let refused = tree.share_filters(&mut recorder, BOXES);
     assert!(matches!(refused, Err(Error::BadFilter { list: "world", .. })), "{refused:?}");
 }

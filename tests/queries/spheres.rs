@@ -7,14 +7,15 @@ use broadsweep::{
     Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, PairOrder, Ray, Recorder, Tree, TreeRecorder, cpu, wgpu,
 };
 
-use super::both::{Both, GPU};
+use super::both::Both;
 use super::filters::{
     assert_filtered_by_cast, assert_filtered_of_round_casts, assert_filtered_of_shapes, meets, some_filters, spheres,
 };
 use super::numbers::{Like, Numbers};
 use super::oracle;
-use super::recorded::{Copied, encoder, upload};
 use super::touching::touching;
+use crate::common::device::{Copied, encoder, upload};
+use crate::common::{GPU, device_with};
 
 const EVERYWHERE: Aabb = Aabb::new([f32::MIN; 3], [f32::MAX; 3]);
 
@@ -118,20 +119,16 @@ fn spheres_of_queries_that_touch_to_the_last_bit_meet() {
 #[test]
 fn queries_with_spheres_that_exceed_a_binding_run_in_parts() {
     let limits = wgpu::Limits { max_storage_buffer_binding_size: 1 << 22, ..Gpu::required_limits() };
-    let adapter =
-        pollster::block_on(wgpu::Instance::default().request_adapter(&wgpu::RequestAdapterOptions::default()));
-    let descriptor = wgpu::DeviceDescriptor { required_limits: limits, ..Default::default() };
-    let (device, queue) = pollster::block_on(adapter.unwrap().request_device(&descriptor)).unwrap();
     let boxes: Vec<Aabb> = (0..100).map(|i| Aabb::new([i as f32, 0.0, 0.0], [i as f32 + 0.5, 1.0, 1.0])).collect();
     let near = |x: f32| [x + 0.25, 0.5, 0.5, 0.5];
     let filters = Filters::default().with_sphere((0..100).map(|i| near(i as f32)).collect());
-    let mut tree = Tree::new(&Gpu::from_device(device, queue).unwrap()).unwrap();
+    let mut tree = Tree::new(&device_with(limits)).unwrap();
     let mut on_cpu = cpu::Tree::new();
     tree.set_filters(filters.clone()).unwrap();
     on_cpu.set_filters(filters).unwrap();
     tree.build(&boxes).unwrap();
     on_cpu.build(&boxes).unwrap();
-    // A ray and its filters are seven and nine words: 120,000 of them exceed four MiB, and so do those of other queries before.
+    // A ray has seven u32 and its filters nine: 120,000 of them exceed four MiB, and so do the other queries before.
     let rays = vec![Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0]); 120_000];
     let ignore = QueryFilters::default().with_ignore((0..rays.len()).map(|i| i as u32 % 3).collect());
     let sphere = (0..rays.len()).map(|i| near((i % 100) as f32)).collect();
@@ -274,18 +271,17 @@ fn recorded_movers_have_the_pairs_of_a_join_by_their_spheres() {
     words.extend_from_slice(bytemuck::cast_slice(&spheres));
     let (queries, filters) = (upload(&movers), upload(&words));
     let batch = GpuBatch::<Aabb>::new(queries.slice(..), movers.len() as u32);
-    let mut encoder = encoder();
+    let mut recorded = encoder();
     let batch = batch.with_filters_and_spheres(filters.slice(..));
-    let left = recorder.record_overlap_events(&mut encoder, batch, 20_000, GpuIdentity::Index).unwrap();
-    let found = Copied::of::<Pair>(&mut encoder, left.created.pairs, 20_000);
-    let header = Copied::of::<PairHeader>(&mut encoder, left.created.header, 1);
-    GPU.queue().submit([encoder.finish()]);
+    let left = recorder.record_overlap_events(&mut recorded, batch, 20_000, GpuIdentity::Index).unwrap();
+    let found = Copied::first::<Pair>(&mut recorded, left.created.pairs, 20_000);
+    let header = Copied::first::<PairHeader>(&mut recorded, left.created.header, 1);
+    GPU.queue().submit([recorded.finish()]);
     let count = header.read::<PairHeader>()[0].written as usize;
     let expected: Vec<Pair> = pairs.into_iter().filter(|pair| pair.a > 2).collect();
     assert_eq!(found.read::<Pair>()[..count], expected);
     let short = batch.with_filters_and_spheres(filters.slice(..20 * movers.len() as u64));
-    let mut encoder = GPU.device().create_command_encoder(&Default::default());
-    let refused = recorder.record_overlaps(&mut encoder, short, 0, 9).unwrap_err();
+    let refused = recorder.record_overlaps(&mut encoder(), short, 0, 9).unwrap_err();
     assert!(refused.to_string().contains("query filters and their spheres"), "{refused}");
 }
 

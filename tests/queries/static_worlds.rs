@@ -5,8 +5,8 @@ use broadsweep::record::{GpuBatch, GpuEvents, GpuIdentity, GpuPairs, PairArgumen
 use broadsweep::{Aabb, BroadPhase, Error, Options, Pair, PairOrder, Recorder, Step, TreeRecorder};
 use laboratory::scenes::Kind;
 
-use super::both::GPU;
-use super::recorded::{Copied, encoder, upload};
+use crate::common::GPU;
+use crate::common::device::{Copied, encoder, upload};
 
 const CAPACITY: u32 = 20_000;
 
@@ -31,9 +31,9 @@ struct List(Copied, Copied, Copied);
 impl List {
     fn of(encoder: &mut wgpu::CommandEncoder, left: &GpuPairs) -> Self {
         Self(
-            Copied::of::<Pair>(encoder, left.pairs, left.capacity as usize),
-            Copied::of::<PairHeader>(encoder, left.header, 1),
-            Copied::of::<PairArguments>(encoder, left.arguments, 1),
+            Copied::first::<Pair>(encoder, left.pairs, left.capacity as usize),
+            Copied::first::<PairHeader>(encoder, left.header, 1),
+            Copied::first::<PairArguments>(encoder, left.arguments, 1),
         )
     }
 
@@ -59,7 +59,7 @@ struct StepBuffers {
 impl StepBuffers {
     fn of(encoder: &mut wgpu::CommandEncoder, left: &GpuEvents) -> Self {
         let lists = [&left.pairs, &left.created, &left.lost, &left.persisting].map(|list| List::of(encoder, list));
-        Self { lists, before: Copied::of::<u32>(encoder, left.before, left.pairs.capacity as usize) }
+        Self { lists, before: Copied::first::<u32>(encoder, left.before, left.pairs.capacity as usize) }
     }
 }
 

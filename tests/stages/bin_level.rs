@@ -41,8 +41,8 @@ pub fn giant_division(entry_count: u32, giant_count: u32) -> [u32; 3] {
     [tiles, each, tiles.div_ceil(each)]
 }
 
-/// Checks the choice of a level and what is counted at it; returns the level. The boxes are invalid, whatever the counts are, so
-/// that no entry is written.
+/// Checks the choice of a level and the counts at this level; returns the level. The boxes are invalid, whatever the
+/// counts are, so that no entry is written.
 fn check(box_count: u32, blocks: &[Block], entry_capacity: u32) -> u32 {
     assert_eq!(blocks.len(), box_count.div_ceil(BIN_BLOCK) as usize);
     let params = Params { box_count, entry_capacity, ..at_any_limit() };
@@ -189,8 +189,8 @@ fn every_level_can_be_the_one() {
 
 #[test]
 fn a_total_past_32_bits_does_not_pass_for_a_small_one() {
-    // Levels 0 to 4 have totals of 2³² and a little, or twice as much, and each group less: in groups that one invocation adds
-    // up, and in groups that others do.
+    // The totals of levels 0 to 4 slightly exceed 2³², or twice that, but no single group does. One invocation adds up
+    // some groups; different invocations add up others.
     let n = 1024 * 64 * 70;
     let mut blocks = vec![[1; BIN_COUNTS as usize]; 64 * 70];
     let group = |k: usize| 64 * k;

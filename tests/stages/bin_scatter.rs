@@ -83,7 +83,7 @@ fn at_level(box_count: u32, level: u32) -> Buffer<Params> {
     uniform(Params { box_count, entry_capacity: if level < LEVELS - 1 { MAX_ENTRIES } else { 0 }, ..at_any_limit() })
 }
 
-/// Creates what `bin_count` writes of these cells, but for the counts of other levels: those have more entries than fit.
+/// Creates the output of `bin_count` for these cells. The counts of all other levels exceed the capacity.
 fn bins(cells: &[[i32; 4]], positions: &[[u32; 4]], level: u32, frame: &Frame) -> Bins {
     let mut blocks = vec![[0; BIN_COUNTS as usize]; cells.len().div_ceil(BIN_BLOCK as usize)];
     for (block, cells) in blocks.iter_mut().zip(cells.chunks(BIN_BLOCK as usize)) {

@@ -1,5 +1,5 @@
-//! `query_moving`, `query_capsule` and `query_turned`: queries derived from others, with the numbers of the host; and the 64-bit
-//! numbers that derive them.
+//! `query_moving`, `query_capsule` and `query_turned`: derived queries have the numbers of the host; and the 64-bit
+//! arithmetic that derives them.
 
 use std::sync::LazyLock;
 

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use crate::giants::hits_of_joined;
 use crate::grid::{searched, summary};
 use crate::inputs::Random;
-use crate::sweep::{TILE_WORDS, block_words, hits_of_runs, no_hits, words_of};
+use crate::path::{TILE_WORDS, block_words, hits_of_runs, no_hits, no_path, words_of};
 use crate::*;
 
 static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu()));
@@ -52,7 +52,7 @@ fn check_counts(block_hits: &[u32], sweep_blocks: u32, first: u64, capacity: u32
     let hits = Hits { block_hits: upload(&block_words(block_hits)), ..no_hits() };
     let sizes = dispatches(|sizes| sizes.emit_sweep = [1; 3]);
     let giants = crate::giants::Scene::new(vec![], vec![], 0);
-    let path = crate::sweep::Scene::new(vec![], vec![], vec![], vec![]).path();
+    let path = no_path();
     let boxes = upload::<Aabb>(&[]);
     let (summary, pairs) = (GridSummary { dispatches: sizes, ..summary(&counts) }, pair_buffers(path, hits, &list));
     let searched = searched(&params, &boxes, no_filters());
@@ -165,7 +165,7 @@ fn blocks_of_a_window_are_those_of_the_mirror() {
 
 /// The output of the earlier stages, and the list that follows from it.
 struct Expected {
-    sweep: crate::sweep::Scene,
+    sweep: crate::path::Scene,
     giants: crate::giants::Scene,
     tiles_per_block: u32,
     runs: Vec<Run>,
@@ -176,7 +176,7 @@ struct Expected {
 impl Expected {
     /// Creates `n` entries of the sweep, and giants among `n` boxes.
     fn random(n: u32, reach: u32, rarity: u32, tiles_per_block: u32, seed: u64) -> Self {
-        let mut sweep = crate::sweep::Scene::random(n, reach, seed);
+        let mut sweep = crate::path::Scene::random(n, reach, seed);
         let giants = crate::giants::Scene::random(n, rarity, 0, seed);
         // Both look at the same boxes. Those of the sweep are the valid ones that are no giants.
         let has_entries = |&i: &u32| giants.boxes[i as usize].is_valid() && giants.giants.binary_search(&i).is_err();
@@ -187,13 +187,13 @@ impl Expected {
         }
         sweep.boxes.clone_from(&giants.boxes);
         if valid.is_empty() {
-            sweep = crate::sweep::Scene::new(giants.boxes.clone(), vec![], vec![], vec![]);
+            sweep = crate::path::Scene::new(giants.boxes.clone(), vec![], vec![], vec![]);
         }
         Self::new(sweep, giants, tiles_per_block)
     }
 
     /// Creates entries of boxes that are those of the giants too.
-    fn new(sweep: crate::sweep::Scene, mut giants: crate::giants::Scene, tiles_per_block: u32) -> Self {
+    fn new(sweep: crate::path::Scene, mut giants: crate::giants::Scene, tiles_per_block: u32) -> Self {
         let (swept, runs) = (sweep.pairs(), sweep.runs());
         assert_eq!(runs.iter().map(|run| run.hits.count_ones() as usize).sum::<usize>(), swept.len());
         giants.entries.clone_from(&sweep.entries);
@@ -202,8 +202,9 @@ impl Expected {
         Self { sweep, giants, tiles_per_block, runs, joined, pairs }
     }
 
-    /// Returns the pairs of each window, whose capacities repeat, with capacity for the hits of some tiles only. Where workgroups are in
-    /// `columns`, all blocks are dispatched for each window, and some more; otherwise those that `emit_range` finds.
+    /// Checks the pairs of each window, with repeated capacities and capacity for the hits of some tiles only. With
+    /// `columns`, all blocks are dispatched for each window, and some more; otherwise the blocks that `emit_range`
+    /// finds.
     fn check(&self, capacities: &[u32], tile_capacity: u32, columns: bool) {
         let n = self.giants.boxes.len() as u32;
         let (sweep_tiles, tiles_per_block) = (self.sweep.tiles(), self.tiles_per_block);
@@ -297,7 +298,7 @@ fn a_window_is_cut_at_every_pair_of_a_run() {
     let n = 41;
     let boxes = vec![Aabb::new([0.0; 3], [0.0; 3]); n as usize];
     let footprints = vec![u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]); n as usize];
-    let sweep = crate::sweep::Scene::new(boxes.clone(), (0..n).collect(), footprints, vec![n; n as usize]);
+    let sweep = crate::path::Scene::new(boxes.clone(), (0..n).collect(), footprints, vec![n; n as usize]);
     let cells = vec![[0; 4]; n as usize];
     let giants = crate::giants::Scene::new(boxes, cells, 0);
     let found = Expected::new(sweep, giants, 1);

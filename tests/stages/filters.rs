@@ -16,7 +16,7 @@ use crate::bin_level::uncounted_bins;
 use crate::emit::poisoned_list;
 use crate::grid::{BIN, searched};
 use crate::inputs::{Random, lattice, mixed};
-use crate::sweep::no_hits;
+use crate::path::no_hits;
 use crate::*;
 
 // ---- worlds ----

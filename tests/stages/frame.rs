@@ -175,7 +175,7 @@ fn forced_axes_are_exact_and_the_plane_is_the_other_two() {
         let unit = |k: usize| std::array::from_fn(|j| f32::from(u8::from(j == k % 3)));
         assert_eq!([frame.sweep, frame.plane_u, frame.plane_v], [unit(k), unit(k + 1), unit(k + 2)]);
         assert_eq!((frame.sweep_slop, frame.plane_slop), (0.0, PLANE_SLOP));
-        // Along a coordinate axis even the knots are the same numbers, but for products and sums that a driver makes one.
+        // Along a coordinate axis even the knots are equal, except where a driver fuses products and sums.
         for (found, wanted) in frame.knots.as_flattened().iter().zip(mirror.knots.as_flattened()) {
             close(*found, *wanted, 1e-6, "knots");
         }

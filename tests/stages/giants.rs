@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use crate::bin_scatter::{SPAN, random_cells};
 use crate::grid::{searched, sorted, summary};
 use crate::inputs::{Random, lattice, ordinary};
-use crate::sweep::{TILE_WORDS, block_words, no_hits, uncounted};
+use crate::path::{TILE_WORDS, block_words, no_hits, no_path, uncounted};
 use crate::*;
 
 static GIANTS: LazyLock<GiantsStage> = LazyLock::new(|| GiantsStage::new(gpu()));
@@ -120,7 +120,7 @@ fn check(scene: &Scene, tiles_per_block: u32) {
         ..Counts::zeroed()
     });
     let (boxes, sorted) = (upload(&scene.boxes), scene.sorted());
-    let path = crate::sweep::Scene::new(vec![], vec![], vec![], vec![]).path();
+    let path = no_path();
     let filters = scene.filters();
     let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
     // The first workgroup has no block.
@@ -148,7 +148,7 @@ fn hits_of_giants_are_those_of_the_mirror() {
     }
 }
 
-/// So many pieces of ground in rows, in any order, and `n` boxes all over it that have cells of their own.
+/// Creates this many pieces of ground in rows, in any order, and `n` boxes all over the ground with cells of their own.
 pub fn on_ground(pieces: u32, n: u32, seed: u64) -> Scene {
     let mut random = Random::new(seed);
     let per_row = f64::from(pieces).sqrt().ceil() as u32;

@@ -97,8 +97,8 @@ pub fn lattice(n: u32, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Creates any box at all, most of them ordinary, none with bounds that are denormal or become so when they are scaled: a
-/// driver may take those for zero.
+/// Creates any box, mostly ordinary ones. No bound is denormal or becomes so when it is scaled: a driver may flush
+/// denormals to zero.
 pub fn any_box() -> impl Strategy<Value = Aabb> {
     let special = SPECIAL.iter().copied().filter(|x| *x == 0.0 || x.abs() > 1.0 || x.is_nan()).collect::<Vec<_>>();
     let coordinate = prop_oneof![30 => -10.0f32..10.0, 1 => -1e30f32..1e30, 1 => select(special)];

@@ -11,7 +11,7 @@ use broadsweep::internals::pairs::sweep::Hits;
 use crate::emit::{pair_buffers, poisoned_list, window};
 use crate::giants::{Scene, hits_of_joined, on_ground};
 use crate::grid::{searched, summary};
-use crate::sweep::{TILE_WORDS, block_words, no_hits};
+use crate::path::{TILE_WORDS, block_words, no_hits, no_path};
 use crate::*;
 
 /// Checks the pairs of each window, whose capacities repeat.
@@ -35,7 +35,7 @@ fn check(scene: &Scene, tiles_per_block: u32, capacities: &[u32]) {
     let hits = Hits { block_hits: upload(&block_words(&block_hits)), ..no_hits() };
     let (boxes, sorted) = (upload(&scene.boxes), scene.sorted());
     let lists = FilterLists::of(gpu(), filters, scene.boxes.len()).unwrap();
-    let path = crate::sweep::Scene::new(vec![], vec![], vec![], vec![]).path();
+    let path = no_path();
     let summary = GridSummary { dispatches: sizes, ..summary(&counts) };
     let searched = searched(&params, &boxes, &lists);
     let (mut first, mut left) = (0, &pairs[..]);

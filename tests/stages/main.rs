@@ -17,6 +17,7 @@ mod exclude;
 #[path = "../common/filter_cases.rs"]
 mod filter_cases;
 mod filters;
+mod footprints;
 mod frame;
 mod giants;
 mod grid;
@@ -29,6 +30,7 @@ mod neighbours;
 mod numbers;
 mod order;
 mod owner;
+mod path;
 mod pca;
 mod prepare;
 mod proven;

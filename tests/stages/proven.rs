@@ -37,8 +37,8 @@ fn near_misses(n: u32, step: f32, offset: f32, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Creates small boxes that come again at distances of powers of two, which have the same ids where ids repeat; one box is
-/// far away.
+/// Creates small boxes, some shifted by powers of two, so that they have the same ids where ids repeat; one box is far
+/// away.
 fn repeated(n: u32, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed);
     let mut boxes: Vec<_> = (0..n)

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::bin_count::ends_of;
 use crate::grid::{sorted, summary};
 use crate::inputs::Random;
-use crate::sweep::Scene;
+use crate::path::Scene;
 use crate::*;
 
 static RANK: LazyLock<Rank> = LazyLock::new(|| Rank::new(gpu()));
@@ -203,7 +203,7 @@ fn candidates_that_may_begin_after_the_end_are_counted() {
         let found = unproven(&[0, 0, 0], &[[0, end], [0, 0], [0, 0]])[0];
         assert_eq!(found, if end < PROVEN_QUANTA { ALL_UNPROVEN } else { 0 }, "{end}");
     }
-    // As many as can be counted, and one more or less.
+    // The largest count that fits, and one more or less.
     for more in [ALL_UNPROVEN - 1, ALL_UNPROVEN, ALL_UNPROVEN + 1, 1000] {
         let keys: Vec<u32> = [7, 8].into_iter().chain((0..more).map(|_| 1000)).collect();
         let intervals: Vec<_> = keys.iter().map(|&start| [start, 1000]).collect();

@@ -44,7 +44,8 @@ fn on_host(cast: &CapsuleCast, aabb: &Aabb) -> [u32; 4] {
     }
 }
 
-/// Compares the kernel with the host, and counts the shapes that touch, that their bounds alone do, that touch at the start and separate, and that touch later.
+/// Compares the kernel with the host. Counts the shapes that touch, whose bounds alone touch, that touch at the start
+/// and separate, and that touch later.
 fn check(cases: &[(CapsuleCast, Aabb)]) -> [usize; 4] {
     let params =
         QueryParams { query_count: cases.len() as u32, u32_count: ROUND_CAST_U32_COUNT, ..QueryParams::zeroed() };

@@ -76,7 +76,7 @@ impl<'a> Expected<'a> {
         let hits = Hits {
             hit_words: poisoned(self.words.len()),
             block_hits: poisoned(self.block_hits.len()),
-            ..crate::sweep::no_hits()
+            ..crate::path::no_hits()
         };
         run(|pass| SMALL.record_test(pass, &searched(&params, &boxes, no_filters()), &hits));
         assert_eq!(written(&hits.block_hits), self.block_hits, "{} boxes", self.boxes.len());
@@ -87,7 +87,7 @@ impl<'a> Expected<'a> {
     fn check_window(&self, first: u64, capacity: u32) {
         let (params, boxes) = (self.params(), upload(self.boxes));
         let hits =
-            Hits { hit_words: upload(&self.words), block_hits: upload(&self.block_hits), ..crate::sweep::no_hits() };
+            Hits { hit_words: upload(&self.words), block_hits: upload(&self.block_hits), ..crate::path::no_hits() };
         let [first_low, first_high] = halves(first);
         let window = uniform(Window { first_low, first_high, capacity, unused: 0 });
         // A list that is as long as the window may be, but not longer than there can be pairs in it.
@@ -226,8 +226,7 @@ fn the_most_boxes_that_are_ever_tested_like_this_fit() {
     let tiles = 128 * 129 / 2;
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
     let window = uniform(Window { first_low: 0, first_high: 0, capacity: n, unused: 0 });
-    let hits =
-        Hits { hit_words: poisoned(tiles * 8 * 256), block_hits: poisoned(tiles * 8), ..crate::sweep::no_hits() };
+    let hits = Hits { hit_words: poisoned(tiles * 8 * 256), block_hits: poisoned(tiles * 8), ..crate::path::no_hits() };
     let (boxes, list, counts) = (upload(&boxes), poisoned_list(pairs.len() as u32), poisoned(1));
     let searched = searched(&params, &boxes, no_filters());
     run(|pass| {

@@ -9,7 +9,7 @@ use num_bigint::{BigInt, Sign};
 use crate::sums::{KERNEL, operands};
 use crate::*;
 
-/// Words that the kernel writes for each operand: half of those of the long sum, its sign, and the sign of the short one.
+/// The u32 that the kernel writes for each operand: half of the long sum, its sign, and the sign of the short sum.
 const RESULT_WORDS: usize = 12;
 
 static SUMS: LazyLock<Kernel> = LazyLock::new(|| Kernel::new(gpu(), &KERNEL));

@@ -9,230 +9,20 @@ use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, dispatch_si
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::giants::GiantsStage;
 use broadsweep::internals::pairs::sweep::{Hits, Path, Sweep};
-use broadsweep::{Aabb, Filters, Pair};
+use broadsweep::{Aabb, Filters};
 use proptest::prelude::*;
 
+use crate::footprints::{couples, is_proven_plainly, survives_plainly};
 use crate::grid::{searched, sorted, summary};
-use crate::inputs::{Random, lattice};
+use crate::inputs::Random;
+use crate::path::{
+    Scene, Sums, TILE_WORDS, block_words, hits_of_runs, no_hits, path_groups, sum_words, uncounted, words_of,
+};
 use crate::*;
 
 static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu()));
+
 static GIANTS: LazyLock<GiantsStage> = LazyLock::new(|| GiantsStage::new(gpu()));
-
-/// Invocations that look at a tile: runs, or words.
-pub const TILE_WORDS: usize = 256;
-
-/// Entries in their sorted order, with their footprints and the ends of their intervals, and boxes.
-pub struct Scene {
-    pub boxes: Vec<Aabb>,
-    pub entries: Vec<u32>,
-    pub footprints: Vec<u32>,
-    pub ends: Vec<u32>,
-    /// How many of the last candidates of each entry may begin after it ends.
-    pub unproven: Vec<u32>,
-    /// Quads of the path before each entry, and of all.
-    pub offsets: Vec<u64>,
-}
-
-/// Creates any footprint.
-fn random_footprint(random: &mut Random) -> u32 {
-    random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_FIRST | FOOTPRINT_OF_BOX)
-}
-
-/// The quads and candidates of a section, or a group of sections.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sums {
-    pub quads: u64,
-    pub candidates: u64,
-}
-
-/// Returns how many groups of sections so many entries have.
-fn path_groups(entry_count: u32) -> u32 {
-    entry_count.div_ceil(PATH_SECTION).div_ceil(PATH_GROUP)
-}
-
-impl Scene {
-    /// Creates `n` entries of random boxes with random footprints, and up to `reach` candidates each.
-    pub fn random(n: u32, reach: u32, seed: u64) -> Self {
-        let mut random = Random::new(seed);
-        let boxes = lattice(n / 2 + 2, seed);
-        let entries = (0..n).map(|_| random.below(n / 2 + 2) | random.below(16) << 28).collect();
-        let footprints = (0..n)
-            .map(|_| {
-                // Half of them in the whole of the cell and first in it, so that many a candidate survives.
-                let all = u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]) | (random.below(2) * FOOTPRINT_PLAIN);
-                if random.below(2) == 0 { all } else { random_footprint(&mut random) }
-            })
-            .collect();
-        let ends: Vec<u32> = (0..n).map(|rank| (rank + 1 + random.below(reach + 1)).min(n)).collect();
-        // Some have only proven candidates, some none.
-        let of_rank = |(rank, &end): (usize, &u32)| match random.below(4) {
-            0 => ALL_UNPROVEN,
-            1 => 0,
-            _ => random.below(end - rank as u32).min(ALL_UNPROVEN - 1),
-        };
-        let unproven = ends.iter().enumerate().map(of_rank).collect();
-        Self { unproven, ..Self::new(boxes, entries, footprints, ends) }
-    }
-
-    pub fn new(boxes: Vec<Aabb>, entries: Vec<u32>, footprints: Vec<u32>, ends: Vec<u32>) -> Self {
-        let (unproven, offsets) = (vec![0; ends.len()], mirror::sweep::scan(&mirror::sweep::count(&ends)));
-        Self { boxes, entries, footprints, ends, unproven, offsets }
-    }
-
-    /// Creates the same scene with the candidates up to other ends.
-    pub fn with_ends(self, ends: Vec<u32>) -> Self {
-        Self::new(self.boxes, self.entries, self.footprints, ends)
-    }
-
-    pub fn length(&self) -> u64 {
-        self.offsets[self.entries.len()]
-    }
-
-    pub fn tiles(&self) -> u32 {
-        self.length().div_ceil(u64::from(TILE_QUADS)) as u32
-    }
-
-    /// Returns what `rank_ends` leaves. Behind the last entry, in words that are loaded nevertheless, there is anything.
-    pub fn stretches(&self) -> Vec<u32> {
-        let ends =
-            self.ends.iter().zip(&self.unproven).map(|(&end, &unproven)| mirror::rank::packed_end(end, unproven));
-        let mut words: Vec<u32> = ends.collect();
-        words.resize(words.len().next_multiple_of(ENTRY_STRIDE as usize), poison());
-        words
-    }
-
-    /// Quads and candidates of each section.
-    pub fn sections(&self) -> Vec<Sums> {
-        let (n, section) = (self.entries.len(), PATH_SECTION as usize);
-        let sum = |first: usize| {
-            let ranks = first..(first + section).min(n);
-            let candidates = ranks.clone().map(|rank| u64::from(self.ends[rank]) - rank as u64 - 1).sum();
-            Sums { quads: self.offsets[ranks.end] - self.offsets[ranks.start], candidates }
-        };
-        (0..n).step_by(section).map(sum).collect()
-    }
-
-    /// Returns what `rank_ends` leaves of the path: quads and candidates of groups of sections, quads of sections, then quads before
-    /// every `ENTRY_STRIDE`-th entry within its section.
-    pub fn bases(&self) -> Vec<[u32; 2]> {
-        let (n, section) = (self.entries.len(), PATH_SECTION as usize);
-        let sections = self.sections();
-        let quads = |own: &Sums| own.quads;
-        let of_group =
-            |group: &[Sums]| [sum_words(group.iter().map(quads)), sum_words(group.iter().map(|own| own.candidates))];
-        let of_groups = sections.chunks(PATH_GROUP as usize).flat_map(of_group);
-        let of_entry = |rank: usize| self.offsets[rank] - self.offsets[rank / section * section];
-        let of_entries = (0..n).step_by(ENTRY_STRIDE as usize).map(of_entry);
-        of_groups.chain(sections.iter().map(quads).chain(of_entries).map(halves)).collect()
-    }
-
-    /// Returns what `giants_test` leaves of it: quads before each group in place of its own.
-    pub fn divided_bases(&self) -> Vec<[u32; 2]> {
-        let mut bases = self.bases();
-        let firsts = self.offsets.iter().step_by((PATH_SECTION * PATH_GROUP) as usize);
-        for (k, &before) in firsts.enumerate().take(path_groups(self.entries.len() as u32) as usize) {
-            bases[2 * k] = halves(before);
-        }
-        bases
-    }
-
-    /// Creates the path as an input. Behind the last footprint, in the quad that is loaded nevertheless, there is
-    /// anything.
-    pub fn path(&self) -> Path {
-        let mut footprints = self.footprints.clone();
-        footprints.resize((footprints.len() + 1).next_multiple_of(4), u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]));
-        Path {
-            stretches: upload(&self.stretches()),
-            footprints: upload(&footprints),
-            path_bases: upload(&self.divided_bases()),
-        }
-    }
-
-    /// Returns what each run finds, in whole tiles: quad after quad of the path, candidate after candidate of a quad.
-    pub fn runs(&self) -> Vec<Run> {
-        let mut runs = vec![Run::zeroed(); self.tiles() as usize * TILE_WORDS];
-        let mut at = 0;
-        for (rank, quads) in mirror::sweep::count(&self.ends).into_iter().enumerate() {
-            for nth in 0..quads {
-                let (run, k) = (&mut runs[at / RUN_QUADS as usize], at as u32 % RUN_QUADS);
-                let quad = (rank as u32 + 1) / 4 + nth;
-                if k == 0 {
-                    (run.first_rank, run.first_quad) = (rank as u32, quad);
-                } else if nth == 0 {
-                    run.turns |= 1 << k;
-                }
-                for j in 0..4 {
-                    let other = quad * 4 + j;
-                    let is_candidate = other > rank as u32 && other < self.ends[rank];
-                    if is_candidate && self.is_pair(rank, other as usize) {
-                        run.hits |= 1 << (4 * k + j);
-                    }
-                }
-                at += 1;
-            }
-        }
-        assert_eq!(at as u64, self.length());
-        runs
-    }
-
-    /// Returns whether a candidate is a hit: a proven one is not looked up, so that here, where boxes and footprints
-    /// have nothing to do with each other, the boxes of a hit need not overlap.
-    fn is_pair(&self, rank: usize, other: usize) -> bool {
-        let box_of = |rank: usize| &self.boxes[(self.entries[rank] & ENTRY_BOX) as usize];
-        let [own, others] = [rank, other].map(|rank| self.footprints[rank]);
-        let unproven = self.unproven[rank];
-        let begins_before = unproven != ALL_UNPROVEN && (other as u32) < self.ends[rank] - unproven;
-        let is_proven = begins_before && mirror::sweep::is_proven(own, others);
-        mirror::sweep::survives(own, others) && (is_proven || box_of(rank).overlaps(box_of(other)))
-    }
-
-    /// Returns the pairs in the order of the path.
-    pub fn pairs(&self) -> Vec<Pair> {
-        let mut pairs = Vec::new();
-        for rank in 0..self.entries.len() {
-            for other in rank + 1..self.ends[rank] as usize {
-                if self.is_pair(rank, other) {
-                    pairs.push(Pair::new(self.entries[rank] & ENTRY_BOX, self.entries[other] & ENTRY_BOX));
-                }
-            }
-        }
-        pairs
-    }
-}
-
-/// The words that stand for runs in memory, tile by tile.
-pub fn words_of(runs: &[Run]) -> Vec<u32> {
-    runs.chunks(TILE_WORDS).flat_map(Run::tile_words).collect()
-}
-
-/// Hits of each block of tiles.
-pub fn hits_of_runs(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
-    let hits_of = |block: &[Run]| block.iter().map(|run| run.hits.count_ones()).sum();
-    runs.chunks(tiles_per_block as usize * TILE_WORDS).map(hits_of).collect()
-}
-
-/// Returns the two words to which these numbers are added: the low 16 bits, and those above.
-pub fn sum_words(numbers: impl Iterator<Item = u64>) -> [u32; 2] {
-    numbers.fold([0, 0], |[low, high], number| [low + (number as u32 & 0xffff), high + (number >> 16) as u32])
-}
-
-/// Puts the pairs of blocks behind their sums.
-pub fn block_words(block_hits: &[u32]) -> Vec<u32> {
-    let mut words = vec![0; 2 * HIT_SUMS as usize];
-    for (sum, blocks) in words.chunks_mut(2).zip(block_hits.chunks(SUM_BLOCKS as usize)) {
-        sum.copy_from_slice(&sum_words(blocks.iter().map(|&hits| u64::from(hits))));
-    }
-    words.extend(block_hits);
-    words
-}
-
-/// Creates the pairs of so many blocks as they are before they are counted.
-pub fn uncounted(blocks: u32) -> Buffer<u32> {
-    let mut words = block_words(&[]);
-    words.resize(words.len() + blocks as usize, poison());
-    guarded(&words)
-}
 
 /// Returns the words of blocks that are counted behind so many others, of which none was counted.
 fn counted_behind(others: u32, block_hits: &[u32]) -> Vec<u32> {
@@ -241,86 +31,21 @@ fn counted_behind(others: u32, block_hits: &[u32]) -> Vec<u32> {
     words
 }
 
-/// Creates hits for kernels that read and write none of them.
-pub fn no_hits() -> Hits {
-    Hits { runs: poisoned(0), hit_words: poisoned(0), block_hits: poisoned(0) }
-}
-
 // ---- the look at footprints ----
 
-/// Returns whether, along one axis, the boxes may meet, and the cell is the first of one of them.
-fn survives_along(a: [u8; 2], b: [u8; 2]) -> bool {
-    let [from_a, to_a, from_b, to_b] = [a[0], a[1], b[0], b[1]].map(|byte| byte & 0x7f);
-    from_a <= to_b && from_b <= to_a && (a[0] | b[0]) & 0x80 != 0
-}
-
-/// Returns what `is_proven` should return, computed without tricks.
-fn is_proven_plainly(a: u32, b: u32) -> bool {
-    let ends = |footprint: u32| footprint.to_le_bytes().map(|byte| i32::from(byte & 0x7f));
-    let is_enough = |from: i32, to: i32| to - from >= PROVEN_FRACTIONS as i32;
-    let along = |k: usize| is_enough(ends(a)[k], ends(b)[k + 1]) && is_enough(ends(b)[k], ends(a)[k + 1]);
-    (a >> 15) & (b >> 15) & 1 == 1 && along(0) && along(2)
-}
-
-/// Returns what `survives` should return, computed without tricks.
-fn survives_plainly(a: u32, b: u32) -> bool {
-    let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (a.to_le_bytes(), b.to_le_bytes());
-    survives_along([a0, a1], [b0, b1]) && survives_along([a2, a3], [b2, b3])
-}
-
-/// Checks two footprints that differ in what one comparison sees: all values of `from` against all values of `to`, the
-/// other bytes random; both boxes in both roles, along u and along v.
-fn couples(seed: u64) -> Vec<[u32; 2]> {
-    let mut random = Random::new(seed);
-    let mut couples = Vec::new();
-    for from in 0..128 {
-        for to in 0..128 {
-            for axis in 0..2 {
-                // The other axis is no obstacle, half of the time.
-                let [mut a, mut b] = [0; 2].map(|_| random_footprint(&mut random).to_le_bytes());
-                if random.below(2) == 0 {
-                    (a[2 - 2 * axis], a[3 - 2 * axis]) = (0x80, 0x7f);
-                    (b[2 - 2 * axis], b[3 - 2 * axis]) = (0, 0x7f);
-                }
-                a[2 * axis] = a[2 * axis] & 0x80 | from;
-                b[2 * axis + 1] = to;
-                if random.below(2) == 0 {
-                    a[2 * axis + 1] = 0x7f;
-                    b[2 * axis] &= 0x80;
-                }
-                let plain = [(); 2].map(|()| if random.below(4) > 0 { FOOTPRINT_PLAIN } else { 0 });
-                let couple = [0, 1].map(|k| u32::from_le_bytes([a, b][k]) & !FOOTPRINT_PLAIN | plain[k]);
-                couples.push(if random.below(2) == 0 { couple } else { [couple[1], couple[0]] });
-            }
-        }
-    }
-    couples
-}
-
-#[test]
-fn the_mirror_lets_footprints_pass_that_meet_along_both_axes_in_a_first_cell_of_both() {
-    let (mut passed, mut proven) = (0, 0);
-    for seed in 0..40 {
-        for [a, b] in couples(seed) {
-            assert_eq!(mirror::sweep::survives(a, b), survives_plainly(a, b), "{a:08x} and {b:08x}");
-            assert_eq!(mirror::sweep::is_proven(a, b), is_proven_plainly(a, b), "{a:08x} and {b:08x}");
-            passed += u32::from(survives_plainly(a, b));
-            proven += u32::from(is_proven_plainly(a, b));
-        }
-    }
-    assert!(passed > 100_000 && proven > 10_000);
+/// Creates a scene of two boxes: each couple of footprints is an entry and its only candidate.
+fn scene_of(boxes: [Aabb; 2], couples: &[[u32; 2]]) -> Scene {
+    let n = 2 * couples.len() as u32;
+    let ends = (0..n).map(|rank| rank / 2 * 2 + 2).collect();
+    Scene::new(boxes.to_vec(), (0..n).map(|rank| rank % 2).collect(), couples.as_flattened().to_vec(), ends)
 }
 
 #[test]
 fn the_kernel_lets_footprints_pass_that_meet_along_both_axes_in_a_first_cell_of_both() {
     for seed in 0..4 {
         let couples = couples(seed);
-        let n = 2 * couples.len() as u32;
-        // All at one place: what survives is a hit. Each couple is one entry and its only candidate.
-        let boxes = vec![Aabb::new([0.0; 3], [0.0; 3]); 2];
-        let entries = (0..n).map(|rank| rank % 2).collect();
-        let ends = (0..n).map(|rank| rank / 2 * 2 + 2).collect();
-        let scene = Scene::new(boxes, entries, couples.as_flattened().to_vec(), ends);
+        // All at one place: survivors are hits.
+        let scene = scene_of([Aabb::new([0.0; 3], [0.0; 3]); 2], &couples);
         let passed = couples.iter().filter(|[a, b]| survives_plainly(*a, *b)).count();
         assert_eq!(scene.pairs().len(), passed);
         check_test(&scene, 1, scene.tiles());
@@ -331,12 +56,8 @@ fn the_kernel_lets_footprints_pass_that_meet_along_both_axes_in_a_first_cell_of_
 fn the_kernel_does_not_look_up_proven_couples_and_no_others() {
     for seed in 0..4 {
         let couples = couples(seed);
-        let n = 2 * couples.len() as u32;
         // Boxes that do not overlap: proven candidates are hits nevertheless.
-        let boxes = vec![Aabb::new([0.0; 3], [0.0; 3]), Aabb::new([1.0; 3], [1.0; 3])];
-        let entries = (0..n).map(|rank| rank % 2).collect();
-        let ends = (0..n).map(|rank| rank / 2 * 2 + 2).collect();
-        let mut scene = Scene::new(boxes, entries, couples.as_flattened().to_vec(), ends);
+        let mut scene = scene_of([0.0, 1.0].map(|x| Aabb::new([x; 3], [x; 3])), &couples);
         let proven = couples.iter().filter(|[a, b]| survives_plainly(*a, *b) && is_proven_plainly(*a, *b)).count();
         assert!(proven > 200);
         for (unproven, hits) in [(0, proven), (1, 0), (ALL_UNPROVEN, 0)] {
@@ -351,11 +72,8 @@ fn the_kernel_does_not_look_up_proven_couples_and_no_others() {
 fn a_pair_is_reported_only_by_entries_that_together_are_first_along_both() {
     let all = u32::from_le_bytes([0, 0x7f, 0, 0x7f]);
     let flags = [0, 0x80, 0x80_0000, 0x80_0080].map(|flags| all | flags);
-    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([1.0; 3], [2.0; 3])];
-    let footprints: Vec<u32> = flags.iter().flat_map(|a| flags.iter().flat_map(move |b| [*a, *b])).collect();
-    let entries = (0..32).map(|rank| rank % 2).collect();
-    let ends = (0..32).map(|rank| rank / 2 * 2 + 2).collect();
-    let scene = Scene::new(boxes, entries, footprints, ends);
+    let couples: Vec<[u32; 2]> = flags.iter().flat_map(|&a| flags.map(|b| [a, b])).collect();
+    let scene = scene_of([0.0, 1.0].map(|x| Aabb::new([x; 3], [x + 1.0; 3])), &couples);
     assert_eq!(scene.pairs().len(), 9);
     check_test(&scene, 1, 1);
 }
@@ -443,7 +161,8 @@ fn check_division(division: &Division, sums: &[Sums]) -> Counts {
     expected
 }
 
-/// Creates sums of groups of sections: at least a quad for each of `entry_count` entries, and up to four candidates for each quad.
+/// Creates sums of groups of sections: at least one quad for each of `entry_count` entries, and up to four candidates
+/// for each quad.
 fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<Sums> {
     let mut random = Random::new(seed);
     let length = PATH_SECTION * PATH_GROUP;
@@ -539,25 +258,26 @@ fn candidates_are_refused_from_one_above_the_limit() {
 
 // ---- sweep_test ----
 
+fn counts_of(scene: &Scene, tiles_per_block: u32) -> Counts {
+    Counts {
+        entry_count: scene.entries.len() as u32,
+        sweep_tiles: scene.tiles(),
+        sweep_tiles_per_block: tiles_per_block,
+        sweep_blocks: scene.tiles().div_ceil(tiles_per_block),
+        path_low: scene.length() as u32,
+        ..Counts::zeroed()
+    }
+}
+
 fn check_test(scene: &Scene, tiles_per_block: u32, tile_capacity: u32) {
     check_filtered_test(no_filters(), scene, &scene.runs(), tiles_per_block, tile_capacity);
 }
 
 fn check_filtered_test(filters: &FilterLists, scene: &Scene, runs: &[Run], tiles_per_block: u32, tile_capacity: u32) {
     let n = scene.entries.len() as u32;
-    let tiles = scene.tiles();
-    let blocks = tiles.div_ceil(tiles_per_block);
+    let blocks = scene.tiles().div_ceil(tiles_per_block);
     let params = uniform(Params { box_count: scene.boxes.len() as u32, tile_capacity, ..Params::zeroed() });
-    let counts = Counts {
-        entry_count: n,
-        sweep_tiles: tiles,
-        sweep_tiles_per_block: tiles_per_block,
-        sweep_blocks: blocks,
-        path_low: scene.length() as u32,
-        giant_blocks: 3,
-        ..Counts::zeroed()
-    };
-    let counts = counted(counts);
+    let counts = counted(Counts { giant_blocks: 3, ..counts_of(scene, tiles_per_block) });
     let (boxes, sorted, path) = (upload(&scene.boxes), sorted(&[], &scene.entries), scene.path());
     let retained = &runs[..runs.len().min(tile_capacity as usize * TILE_WORDS)];
     for size in [dispatch_size(blocks), in_columns(blocks)] {
@@ -631,14 +351,7 @@ fn sums_of_pairs_go_on_beyond_32_bits() {
     let found: u32 = hits_of_runs(&scene.runs(), tiles).iter().sum();
     let params = uniform(Params { box_count: scene.boxes.len() as u32, ..Params::zeroed() });
     let (boxes, sorted, path) = (upload(&scene.boxes), sorted(&[], &scene.entries), scene.path());
-    let counts = counted(Counts {
-        entry_count: scene.entries.len() as u32,
-        sweep_tiles: tiles,
-        sweep_tiles_per_block: 1,
-        sweep_blocks: tiles,
-        path_low: scene.length() as u32,
-        ..Counts::zeroed()
-    });
+    let counts = counted(counts_of(&scene, 1));
     for before in [(1 << 32) - 1, (7 << 32) - u64::from(found), (7 << 32) - u64::from(found) / 2, (1 << 47) + 0xffff] {
         let mut words = written(&uncounted(3 + tiles));
         words[..2].copy_from_slice(&sum_words(std::iter::once(before)));

@@ -207,7 +207,8 @@ fn worlds_are_ranges_of_leaves() {
 
 #[test]
 fn very_many_worlds_without_leaves_have_empty_ranges() {
-    // More in a row than an invocation may take turns on Mesa's drivers in software. A change on the device can leave so many.
+    // More empty worlds in a row than the turns that an invocation may take on Mesa's software drivers. A change on the
+    // device can leave so many.
     let world_count = 100_000u32;
     for keys in [vec![world_count; 300], vec![world_count - 1; 300], vec![0; 300], vec![70_000; 1]] {
         let capacity = TreeCapacity { boxes: keys.len() as u64, worlds: u64::from(world_count) };

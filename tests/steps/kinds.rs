@@ -136,8 +136,8 @@ fn long_lists_are_right_in_any_number_of_threads() {
     assert!(pairs_from_nothing(&boxes) == on_gpu(&boxes, CANONICAL).pairs);
 }
 
-/// Large boxes that lie apart, and small ones in a lattice whose gaps are as wide as they: none overlap, but all would once they
-/// are padded by a part of a large edge.
+/// Large boxes that lie apart, and small boxes in a lattice whose gaps are as wide as the boxes. None overlap, but all
+/// would if each was padded by a fraction of a large edge.
 fn mixed(n: usize, step: u32) -> Vec<Aabb> {
     let jitter = 1e-5 * (step % 3) as f32;
     (0..n)

@@ -5,6 +5,7 @@ mod common;
 
 mod edited;
 mod filtered;
+mod generated;
 mod identity;
 mod kinds;
 mod margin;

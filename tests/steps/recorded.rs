@@ -3,24 +3,13 @@
 use broadsweep::internals::constants::{EVENT_GROUP, EVENT_TILE};
 use broadsweep::record::{GpuCount, GpuEvents, GpuIdentity, GpuPairs, PairArguments, PairHeader};
 use broadsweep::step::Places;
-use broadsweep::wgpu::{self, BufferUsages as U};
+use broadsweep::wgpu;
 use broadsweep::{Aabb, Error, Events, Filters, Options, Pair, PairOrder, Recorder, Step, cpu};
-use bytemuck::Pod;
 use laboratory::scenes::{Kind, Motion};
 
+use crate::common::device::{Copied, encoder, upload};
 use crate::common::{ALL_PAIRS, CANONICAL, GPU, least_budget, recorder, wait_for};
 use crate::oracle::{Frame, Oracle, invalid};
-
-/// Creates a buffer for the arguments of a step.
-pub fn upload<T: Pod>(recorder: &Recorder, values: &[T]) -> wgpu::Buffer {
-    let gpu = recorder.gpu();
-    let size = (std::mem::size_of_val(values) as u64).max(32);
-    let descriptor =
-        wgpu::BufferDescriptor { label: None, size, usage: U::STORAGE | U::COPY_DST, mapped_at_creation: false };
-    let buffer = gpu.device().create_buffer(&descriptor);
-    gpu.queue().write_buffer(&buffer, 0, bytemuck::cast_slice(values));
-    buffer
-}
 
 /// The buffers of a step, and the identity of its boxes.
 pub struct Uploaded {
@@ -31,10 +20,10 @@ pub struct Uploaded {
 }
 
 impl Uploaded {
-    pub fn new(recorder: &Recorder, frame: &Frame) -> Self {
-        let numbers = |numbers: &Option<Vec<u32>>| numbers.as_ref().map(|numbers| upload(recorder, numbers));
+    pub fn new(frame: &Frame) -> Self {
+        let numbers = |numbers: &Option<Vec<u32>>| numbers.as_ref().map(|numbers| upload(numbers));
         Self {
-            boxes: upload(recorder, &frame.boxes),
+            boxes: upload(&frame.boxes),
             box_count: frame.boxes.len() as u32,
             generations: numbers(&frame.generations),
             was: numbers(&frame.was),
@@ -55,28 +44,6 @@ impl Uploaded {
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<GpuEvents<'a>, Error> {
         recorder.record_events(encoder, self.boxes.slice(..), self.box_count, self.identity())
-    }
-}
-
-pub fn encoder(recorder: &Recorder) -> wgpu::CommandEncoder {
-    recorder.gpu().device().create_command_encoder(&Default::default())
-}
-
-/// A buffer as bytes, once the encoder ran.
-pub struct Copied(pub wgpu::Buffer);
-
-impl Copied {
-    pub fn of(encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer) -> Self {
-        let size = from.size();
-        let usage = U::MAP_READ | U::COPY_DST;
-        let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
-        let to = GPU.device().create_buffer(&descriptor);
-        encoder.copy_buffer_to_buffer(from, 0, &to, 0, size);
-        Self(to)
-    }
-
-    pub fn read<T: Pod>(&self) -> Vec<T> {
-        bytemuck::pod_collect_to_vec(&self.0.get_mapped_range(..).unwrap())
     }
 }
 
@@ -105,7 +72,7 @@ impl CopiedList {
 /// The buffers on the GPU after a step.
 pub struct Left {
     pub events: Events,
-    /// Of all pairs, of those that are created, lost, and persist.
+    /// The headers of all pairs, and of created, lost and persisting pairs.
     pub headers: [PairHeader; 4],
 }
 
@@ -128,10 +95,6 @@ pub fn run(mut encoder: wgpu::CommandEncoder, left: &GpuEvents) -> Left {
 /// Runs what was recorded and reads the copies.
 pub fn run_copied(encoder: wgpu::CommandEncoder, CopiedEvents(lists, before): &CopiedEvents) -> Left {
     wait_for(&GPU, encoder);
-    for copied in lists.iter().flat_map(|list| &list.0).chain([before]) {
-        copied.0.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
-    }
-    GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
     let [pairs, created, lost, persisting] = [0, 1, 2, 3].map(|k: usize| lists[k].pairs());
     let mut events = Events::default();
     let before = before.read::<u32>().into_iter().take(pairs.len());
@@ -147,8 +110,8 @@ pub fn run_copied(encoder: wgpu::CommandEncoder, CopiedEvents(lists, before): &C
 
 /// Records a step and runs it.
 pub fn leave(recorder: &mut Recorder, frame: &Frame) -> Result<Left, Error> {
-    let uploaded = Uploaded::new(recorder, frame);
-    let mut encoder = encoder(recorder);
+    let uploaded = Uploaded::new(frame);
+    let mut encoder = encoder();
     let left = uploaded.record(recorder, &mut encoder)?;
     Ok(run(encoder, &left))
 }
@@ -181,11 +144,11 @@ fn steps_whose_number_of_boxes_lies_in_a_buffer_have_the_right_events() {
         all.resize(at_most, Aabb::new([-1e30; 3], [1e30; 3]));
         let generations = frame.generations.clone().map(|mut numbers| {
             numbers.resize(at_most, 99);
-            upload(&engine, &numbers)
+            upload(&numbers)
         });
-        let (boxes, count) = (upload(&engine, &all), upload(&engine, &[n as u32]));
+        let (boxes, count) = (upload(&all), upload(&[n as u32]));
         let identity = generations.as_ref().map_or(GpuIdentity::Index, |g| GpuIdentity::Generations(g.slice(..)));
-        let mut encoder = encoder(&engine);
+        let mut encoder = encoder();
         let count = GpuCount::Stored { count: count.slice(..), at_most: at_most as u32 };
         let left = engine.record_events(&mut encoder, boxes.slice(..), count, identity).unwrap();
         let Left { mut events, headers } = run(encoder, &left);
@@ -237,8 +200,8 @@ fn lists_of_many_tiles_are_compared() {
 fn steps_in_one_submission_follow_each_other() {
     let mut engine = recorder(CANONICAL);
     let steps: Vec<Frame> = (0..3).map(|step| Frame::of(Motion::Brisk.boxes(3000, 0.9, 1, step))).collect();
-    let mut encoder = encoder(&engine);
-    let uploaded: Vec<_> = steps.iter().map(|frame| Uploaded::new(&engine, frame)).collect();
+    let mut encoder = encoder();
+    let uploaded: Vec<_> = steps.iter().map(Uploaded::new).collect();
     for step in &uploaded[..2] {
         step.record(&mut engine, &mut encoder).unwrap();
     }
@@ -291,8 +254,8 @@ fn a_step_that_is_not_submitted_does_not_count() {
     let mut oracle = Oracle::default();
     for number in 0..3 {
         // More boxes than before, too: the buffers of the last step are replaced by larger ones.
-        let dropped = Uploaded::new(&engine, &Frame::of(Motion::Brisk.boxes(3500 + 1000 * number, 0.9, 1, 7)));
-        let mut unused = encoder(&engine);
+        let dropped = Uploaded::new(&Frame::of(Motion::Brisk.boxes(3500 + 1000 * number, 0.9, 1, 7)));
+        let mut unused = encoder();
         dropped.record(&mut engine, &mut unused).unwrap();
         drop(unused);
         let frame = make(number as u32);
@@ -326,8 +289,8 @@ fn recorded_steps_refuse_what_they_cannot_do() {
     let boxes = Kind::Uniform.generate(300, 1);
     let frame = Frame { generations: Some(vec![0; 300]), ..Frame::of(boxes.clone()) };
     let mut engine = recorder(CANONICAL);
-    let uploaded = Uploaded::new(&engine, &frame);
-    let mut unused = encoder(&engine);
+    let uploaded = Uploaded::new(&frame);
+    let mut unused = encoder();
     let numbers = uploaded.generations.as_ref().unwrap();
     let (short, odd) = (numbers.slice(..1196), numbers.slice(4..));
     for (slice, words) in [(short, "holds 1196 bytes, and the numbers of 300 boxes take 1200"), (odd, "holds 1196")] {
@@ -360,8 +323,8 @@ fn row(n: usize) -> Vec<Aabb> {
 fn more_boxes_wait_for_steps_that_were_submitted_and_are_refused_beside_one_that_was_not() {
     let mut engine = recorder(CANONICAL);
     leave(&mut engine, &Frame::of(row(300))).unwrap();
-    let steps = [200, 9000].map(|n| Uploaded::new(&engine, &Frame::of(row(n))));
-    let mut recorded = encoder(&engine);
+    let steps = [200, 9000].map(|n| Uploaded::new(&Frame::of(row(n))));
+    let mut recorded = encoder();
     steps[0].record(&mut engine, &mut recorded).unwrap();
     assert_eq!(steps[1].record(&mut engine, &mut recorded).unwrap_err(), Error::NotSubmitted);
     engine.gpu().queue().submit([recorded.finish()]);
@@ -374,17 +337,17 @@ fn a_list_that_was_too_short_does_not_refuse_a_step_beside_one_that_was_not_subm
     let mut engine = recorder(CANONICAL);
     leave(&mut engine, &Frame::of(row(300))).unwrap();
     let together = Frame::of(vec![Aabb::new([0.0; 3], [1.0; 3]); 300]);
-    let short = Uploaded::new(&engine, &together);
-    let rows = [200, 201, 202].map(|n| Uploaded::new(&engine, &Frame::of(row(n))));
-    let mut first = encoder(&engine);
+    let short = Uploaded::new(&together);
+    let rows = [200, 201, 202].map(|n| Uploaded::new(&Frame::of(row(n))));
+    let mut first = encoder();
     let left = short.record(&mut engine, &mut first).unwrap();
     let (header, capacity) = (Copied::of(&mut first, left.pairs.header), left.pairs.capacity);
-    let mut second = encoder(&engine);
+    let mut second = encoder();
     rows[0].record(&mut engine, &mut second).unwrap();
-    first.map_buffer_on_submit(&header.0, wgpu::MapMode::Read, .., |result| result.unwrap());
     wait_for(&GPU, first);
     assert_eq!(header.read::<PairHeader>()[0].overflow, 1);
-    // The list is longer from here on, and its events keep their buffers: a step of the second encoder is not submitted yet.
+    // From here on the list is longer. Its events keep their buffers, since a step of the second encoder is not
+    // submitted yet.
     let longer = rows[1].record(&mut engine, &mut second).unwrap();
     assert!(longer.pairs.capacity >= 44_850 * 3 / 2 && longer.pairs.capacity > capacity);
     let events = run(second, &longer).events;
@@ -393,7 +356,7 @@ fn a_list_that_was_too_short_does_not_refuse_a_step_beside_one_that_was_not_subm
     let events = leave(&mut engine, &together).unwrap();
     assert_eq!(events.headers.map(|header| header.overflow), [0; 4]);
     assert_eq!((events.events.pairs.len(), events.events.persisting.len()), (44_850, 200));
-    let mut last = encoder(&engine);
+    let mut last = encoder();
     let left = rows[2].record(&mut engine, &mut last).unwrap();
     assert_eq!(run(last, &left).events.lost.len(), 44_850 - 201);
 }
@@ -404,8 +367,8 @@ fn a_scene_that_grows_does_not_allocate_in_every_step() {
     let (mut oracle, mut buffers) = (Oracle::default(), std::collections::HashSet::new());
     for n in 1000..1020 {
         let frame = Frame { generations: Some(vec![n as u32 / 10; n]), ..Frame::of(row(n)) };
-        let uploaded = Uploaded::new(&engine, &frame);
-        let mut recorded = encoder(&engine);
+        let uploaded = Uploaded::new(&frame);
+        let mut recorded = encoder();
         let left = uploaded.record(&mut engine, &mut recorded).unwrap();
         buffers.insert(left.created.pairs.clone());
         let mut events = run(recorded, &left).events;
@@ -480,8 +443,8 @@ fn events_keep_within_the_memory_budget() {
                 seen[1] = true;
             }
             // Searches keep within it too.
-            let mut encoder = encoder(&engine);
-            let pairs = engine.record(&mut encoder, Uploaded::new(&engine, frame).boxes.slice(..), 3000).unwrap();
+            let mut encoder = encoder();
+            let pairs = engine.record(&mut encoder, Uploaded::new(frame).boxes.slice(..), 3000).unwrap();
             assert!(pairs.capacity > 0);
             engine.gpu().queue().submit([encoder.finish()]);
             assert!(held(&engine) <= budget, "{:?} within {budget}", engine.buffers());

@@ -133,7 +133,8 @@ impl World {
         assert_eq!(free.count() + slots.len(), slots.boxes().len());
     }
 
-    /// Finds the pairs of all bodies by brute force, of their boxes alone. Returns also those of which one body is awake.
+    /// Finds the pairs of all bodies by brute force, from their boxes alone; and the pairs with at least one body
+    /// awake.
     fn pairs(&self) -> [HandlePairs; 2] {
         let (handles, boxes): (Vec<Handle>, Vec<Aabb>) =
             self.bodies.iter().map(|(handle, (aabb, _))| (*handle, *aabb)).unzip();
@@ -306,7 +307,8 @@ fn all_filters_are_set_only_where_slots_are_added_or_a_list_is_new() {
         let has_fixed = engine.filters().fixed.get(last.index as usize);
         assert_eq!(has_fixed, (number >= 60).then_some(&true), "{number}");
     }
-    // Of 130 steps: where `fixed` is used first, and where the slots double, of which the speeds are known a step later.
+    // In 130 steps: at the first use of `fixed`, and where the slots double. The speeds of new slots are known one step
+    // later.
     assert_eq!(set, [(60, 200), (100, 400), (101, 400)]);
 }
 

@@ -9,8 +9,9 @@ use broadsweep::{
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, GPU, Random, broad_phase, least_budget};
+use crate::generated::{Draw, Drawn, Stepped};
 use crate::oracle::{Frame, Oracle};
-use crate::sequences::{Draw, Drawn, Stepped, run_with};
+use crate::sequences::run_with;
 
 /// The pieces of a step together, sorted, and the count of pieces.
 fn streamed<'a>(engine: &mut impl Engine, step: impl Into<Step<'a>>) -> Result<(Events, usize), Error> {

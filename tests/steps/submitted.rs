@@ -78,7 +78,7 @@ fn a_step_that_fails_in_flight_does_not_count() {
     assert!(matches!(wait(&mut engine), Err(Error::TooManyCandidates { .. })));
     assert!(engine.events().created.is_empty() && !engine.events().pairs.is_empty());
     same(&wait(&mut engine).unwrap(), expected.find_events(&boxes[1]).unwrap(), "third");
-    // The facts about its boxes are checked against the step that it follows, and then against the one that it is compared with.
+    // The boxes are checked against the step that they follow, and then against the step that they are compared with.
     engine.submissions().submit_events(&together).unwrap();
     let was: Vec<u32> = (500..3000).collect();
     let error = engine.submissions().submit_events(Step::new(&boxes[2]).rebased(&[3000; 2500])).unwrap_err();
@@ -117,8 +117,8 @@ fn steps_and_searches_in_flight_do_not_mix() {
 /// Boxes of a crowd.
 const CROWDED: usize = 3000;
 
-/// Creates steps of boxes that are far apart, but for those in two places; in the last steps some more come to one of them: more pairs than
-/// fit.
+/// Creates steps of boxes that are far apart, except for the boxes at two places. In the last steps more boxes come to
+/// one place: more pairs than the capacity.
 fn crowd(number: usize) -> Vec<Aabb> {
     let at = |i: usize| [i % 15, i / 15 % 15, i / 225].map(|x| 3.0 * x as f32);
     let second = if number < 5 { 160 } else { 253 };

@@ -1,15 +1,17 @@
-//! Compares the events of our CPU engine with those of Box2D's dynamic tree, on flat boxes: times of a frame, and the events.
+//! Compares the events of our CPU engine with those of Box2D's dynamic tree, on flat boxes: the time of a frame, and
+//! the events.
 //!
 //!     CFLAGS=-DNDEBUG cargo run --release --manifest-path benches/box2d/Cargo.toml -- [BOXES...]
 //!
 //! Without these flags Box2D checks its assertions, and takes longer.
 //!
-//! Box2D's broad phase itself is private to its world (`src/broad_phase.h`), which cannot be stepped without bodies and
-//! contacts. Its tree is public. Here it is used much as the broad phase uses it: boxes are padded by a twentieth of an edge;
-//! those that left their padded box get another one, the parts of the tree that this enlarged are rebuilt, and they query it (Box2D
-//! queries before it rebuilds, which takes seconds where boxes jump); pairs of padded boxes are cached, here in a list for each box
-//! (Box2D has a hash set too), and tested tightly where one of the two moved. Both are told what moved, and queried for what
-//! began and ended alone; ours lists all pairs too. Box2D has two dimensions: boxes reach from 0 to 0 along z.
+//! Box2D's broad phase is private to its world (`src/broad_phase.h`), which needs bodies and contacts for a step. Its
+//! tree is public. This program uses the tree much as the broad phase does. Boxes are padded by a twentieth of an edge.
+//! A box that left its padding gets a new padded box, the enlarged parts of the tree are rebuilt, and the box queries
+//! the tree. (Box2D queries before it rebuilds, which takes seconds where boxes jump.) Pairs of padded boxes are
+//! cached, here in a list for each box (Box2D also has a hash set), and tested tightly if one of the two moved. Both
+//! get the moved boxes and return the begun and ended pairs; ours also lists all pairs. Box2D has two dimensions: boxes
+//! reach from 0 to 0 along z.
 
 use std::ffi::c_void;
 use std::time::Instant;
@@ -238,8 +240,8 @@ fn median(times: &mut [f64]) -> f64 {
     times[times.len() / 2]
 }
 
-/// Measures a motion: milliseconds of a frame of Box2D and of ours, and events of a frame. Frames in which the events differ end
-/// the program.
+/// Measures a motion: milliseconds of a frame for Box2D and for ours, and events of a frame. If the events of a frame
+/// differ, the program ends.
 fn measure(n: usize, one_in: usize, by: f32) -> (f64, f64, usize) {
     let mut scene = Scene::new(n);
     let mut box2d = Box2d::new(&scene.boxes);

@@ -2,8 +2,8 @@
 //!
 //!     cargo run -p broadsweep-compilers --example translate -- FOLDER [extremes]
 //!
-//! `KERNEL.SWITCHES.ENDING`: WGSL as browsers get it, with the switches set in the text, and what naga makes of it for each
-//! back end. With `extremes`, only with no switch and with all.
+//! `KERNEL.SWITCHES.ENDING`: WGSL as browsers get it, with the switches set in the text, and naga's output for each
+//! back end. With `extremes`, only without switches and with all of them.
 
 use std::fs;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Every kernel in the languages of all back ends of `wgpu`, for every set of switches that the library can request.
 //!
-//! A machine has one back end and runs a few sets. A kernel that another back end's writer or compiler rejects would show
-//! on a user's machine first. [`Kernel::all`] lists the kernels, [`Kernel::sets`] the sets of each,
-//! [`Kernel::specialise`] is what `wgpu` makes of one when a pipeline is created, and [`Specialised::translate`] what
-//! naga writes of it then, with the options that `wgpu-hal` 30 sets.
+//! A machine has one back end and runs a few sets. A kernel that another back end's writer or compiler rejects would
+//! fail first on a user's machine. [`Kernel::all`] lists the kernels, and [`Kernel::sets`] the sets of each.
+//! [`Kernel::specialise`] returns the kernel as `wgpu` specialises it for a pipeline. [`Specialised::translate`]
+//! returns naga's output for it, with the options of `wgpu-hal` 30.
 
 mod targets;
 
@@ -166,7 +166,7 @@ impl Specialised<'_> {
     }
 }
 
-/// Creates something of every kernel for every set that is wanted, on all cores, and returns it in the order of the flow.
+/// Computes a value for every kernel and every wanted set, on all cores. Returns the values in the order of the flow.
 ///
 /// # Errors
 /// The messages of all that were rejected, a line each.

@@ -74,7 +74,7 @@ pub fn buffers(module: &Module) -> Vec<Binding> {
     buffers
 }
 
-/// Writes the only entry point of a module without overrides. `declared` is the module as the library gave it to `wgpu`,
+/// Writes the only entry point of a module without overrides. `declared` is the module that the library gave to `wgpu`,
 /// with all of its buffers.
 ///
 /// # Errors

@@ -1,12 +1,14 @@
 //! Counts the cost of each kernel.
 //!
-//!     cargo run --release -p broadsweep-interpreter --example costs -- uniform 20000 32 [sites] [portable|queries] [FILTER...]
+//!     cargo run --release -p broadsweep-interpreter --example costs -- \
+//!         uniform 20000 32 [sites] [portable|queries] [FILTER...]
 //!     cargo run --release -p broadsweep-interpreter --example costs -- table > benches/src/model/costs.csv
 //!
-//! A kind of scene, a number of boxes and a size of subgroups; with `sites`, also each load and store; with `portable` the
-//! sort that needs no subgroups, and with `queries` the kernels of a tree and its queries. With names of filters (groups, bodies, fixed,
-//! sleeping, sets, worlds, lists, half-spaces, owner) the boxes have these. Or the table that predictions are
-//! made from, in two and a half minutes. The first call is not counted: it makes room for what the second needs.
+//! Arguments are a kind of scene, the count of boxes and the size of subgroups. With `sites`, also counts each load and
+//! store. `portable` takes the sort that needs no subgroups, and `queries` the kernels of a tree and its queries. Names
+//! of filters (groups, bodies, fixed, sleeping, sets, worlds, lists, half-spaces, owner) give the boxes these filters.
+//! `table` prints the table for predictions, in two and a half minutes. The first call is not counted: it allocates the
+//! memory for the second.
 
 #[path = "costs/count.rs"]
 mod count;
@@ -49,7 +51,7 @@ fn main() {
     print(&report, has("sites"));
 }
 
-/// Prints what each kernel costs.
+/// Prints the cost of each kernel.
 fn print(report: &Report, by_site: bool) {
     let row = |name: &str, dispatches: u64, groups: u64, waits: u64, operations: u64, cost: &Cost| {
         let megabytes = |bytes: u64| bytes as f64 / 1e6;

@@ -1,13 +1,14 @@
-//! Changes the logic of kernels, one change at a time, and tells which changes are noticed.
+//! Changes the logic of kernels, one change at a time, and reports which changes are noticed.
 //!
-//!     cargo run --release -p broadsweep-interpreter --features mutants --example mutants -- [--seed N] [--count N] [--kernel K] [--all]
+//!     cargo run --release -p broadsweep-interpreter --features mutants --example mutants -- \
+//!         [--seed N] [--count N] [--kernel K] [--all]
 //!
-//! Mutants are drawn evenly over kernels, or over changes of one kernel. Each runs beside its kernel in some searches, on
-//! the memory that the kernel gets. Where it differs, the whole search runs with it. So it is caught by a fault (or a call
-//! that fails), by wrong pairs, or only by the outputs of its kernel: a test that compares the kernel with its mirror sees
-//! that, if its inputs are such. What no search catches runs beside its kernel once more, alone, on numbers that the tests
-//! of stages have. What is not caught then is listed, with the reason where there is one: it is equal to its kernel, or
-//! takes inputs that only the tests of stages have.
+//! Mutants are drawn evenly over kernels, or over the changes of one kernel. Each runs beside its kernel in some
+//! searches, on the memory of the kernel. If its output differs, the whole search runs with it. The mutant is then
+//! caught by a fault (or a failed call), by wrong pairs, or only by the outputs of its kernel: a test that compares the
+//! kernel with its mirror on such inputs shows the difference. A mutant that no search catches runs beside its kernel
+//! once more, alone, on the numbers of the tests of stages. A mutant that is still not caught is listed, with the
+//! reason if there is one: it is equal to its kernel, or needs inputs that only the tests of stages have.
 
 #[path = "mutants/alone.rs"]
 mod alone;
@@ -67,7 +68,7 @@ fn arguments() -> Result<Arguments, String> {
     Ok(arguments)
 }
 
-/// Draws mutants: of each kernel in turn one that was not drawn yet and that is a valid kernel.
+/// Draws mutants: for each kernel in turn, a valid one that was not drawn yet.
 fn draw(arguments: &Arguments) -> Vec<Mutant> {
     let mut random = arguments.seed;
     // The generator of Steele, Lea and Flood 2014.
@@ -87,7 +88,7 @@ fn draw(arguments: &Arguments) -> Vec<Mutant> {
             (source, module, mutations)
         })
         .collect();
-    // The first ones of the list would be drawn once more than the last.
+    // Otherwise the first mutants of the list would be drawn more often than the last.
     for k in (1..open.len()).rev() {
         open.swap(k, below(k + 1));
     }

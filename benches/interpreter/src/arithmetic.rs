@@ -1,4 +1,4 @@
-//! Functions of words, as WGSL defines them; what it leaves open is done as Rust does it.
+//! Functions of words, as WGSL defines them. Where WGSL leaves the result open, it is Rust's.
 
 use crate::program::{One, Three, Two};
 

@@ -1,4 +1,4 @@
-//! The interpreter as a back end of `wgpu`, as far as compute kernels on buffers go.
+//! The interpreter as a back end of `wgpu`, for compute kernels on buffers.
 #![expect(unsafe_code, reason = "some functions of wgpu's traits are unsafe to call; nothing here is")]
 
 use std::future::ready;
@@ -37,7 +37,7 @@ struct Staged(Vec<u8>);
 #[derive(Debug)]
 struct Mapped {
     bytes: Vec<u8>,
-    /// Where what is written goes.
+    /// The place of the bytes.
     to: Option<(Arc<BufferData>, u64, Interpreter)>,
 }
 type Commands = Arc<Mutex<Vec<Command>>>;
@@ -84,7 +84,7 @@ impl DeviceInterface for Device {
         wgpu::Limits::defaults()
     }
     fn adapter_info(&self) -> wgpu::AdapterInfo {
-        // Sizes of subgroups are believed of Vulkan.
+        // wgpu trusts the sizes of subgroups that Vulkan reports.
         let mut info = wgpu::AdapterInfo::new(self.0.kind, wgpu::Backend::Vulkan);
         info.name = "interpreter".to_owned();
         (info.subgroup_min_size, info.subgroup_max_size) = (self.0.subgroup as u32, self.0.subgroup as u32);

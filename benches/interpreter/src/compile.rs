@@ -17,8 +17,8 @@ use crate::types::{offsets, words};
 /// An atomic: what it points to, what it does, with which value, and its result.
 type Atomic = (Handle<Expression>, naga::AtomicFunction, Handle<Expression>, Option<Handle<Expression>>);
 
-/// Compiles the entry point of this name, of a module without overrides. The atomic at `weakened` is compiled as if it were
-/// none.
+/// Compiles the entry point of this name, in a module without overrides. The atomic at `weakened` is compiled as a
+/// non-atomic access.
 pub fn compile(module: &Module, info: &ModuleInfo, name: &str, weakened: Option<Span>) -> Program {
     let index = module.entry_points.iter().position(|entry| entry.name == name).expect("an entry point of this name");
     let entry = &module.entry_points[index];
@@ -82,7 +82,7 @@ impl<'a> Compiler<'a> {
         globals
     }
 
-    /// Gives private variables registers, and returns what makes them zero at first.
+    /// Assigns registers to private variables, and returns the operations that set them to zero.
     fn privates(&mut self) -> Vec<Statement> {
         let mut body = Vec::new();
         for (handle, variable) in self.module.global_variables.iter() {

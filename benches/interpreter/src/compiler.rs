@@ -9,7 +9,7 @@ use naga::{Arena, Expression, Function, GlobalVariable, Handle, Literal, Module,
 use crate::program::{Pointer, Register, Root, Site};
 use crate::types::{inner, offsets, words};
 
-/// The value of an expression: the registers of its components, or what it points to.
+/// The value of an expression: the registers of its components, or the target of a pointer.
 #[derive(Clone)]
 pub enum Value {
     Words(Rc<[Register]>),
@@ -27,7 +27,7 @@ pub struct Compiler<'a> {
     /// Variables that each invocation has to itself, for all functions.
     pub privates: HashMap<Handle<GlobalVariable>, Pointer>,
     pub sites: Vec<Site>,
-    /// The place of an atomic that is compiled as if it were none.
+    /// The place of an atomic that is compiled as a non-atomic access.
     pub weakened: Option<Span>,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Compiler<'a> {
         self.sites.len() - 1
     }
 
-    /// Returns the name of what a pointer points into.
+    /// Returns the name of the variable that a pointer points into.
     pub fn name_of(&self, root: Root) -> String {
         match root {
             Root::Local(..) => "a local variable".to_owned(),
@@ -75,7 +75,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Returns what a pointer points to, the places of its words, and whether it is atomic.
+    /// Returns the target of a pointer, the places of its words, and whether it is atomic.
     pub fn place(&mut self, scope: &mut Scope<'a>, pointer: Handle<Expression>) -> (Pointer, Vec<u32>, bool) {
         let Value::Pointer(to) = self.value(scope, pointer) else { panic!("no pointer") };
         let (mut offsets, is_atomic) = match *inner(self.module, &scope.info[pointer].ty) {
@@ -94,7 +94,7 @@ impl<'a> Compiler<'a> {
         (to, offsets, is_atomic)
     }
 
-    /// Gives an expression registers of its own.
+    /// Assigns new registers to an expression.
     pub fn fresh(&mut self, scope: &mut Scope<'a>, handle: Handle<Expression>, count: usize) -> Rc<[Register]> {
         let registers: Rc<[Register]> = (0..count).map(|_| self.register()).collect();
         scope.values[handle.index()] = Some(Value::Words(registers.clone()));

@@ -1,10 +1,11 @@
 //! Counts the cost of a dispatch on a GPU: instructions, lanes, sectors, bank conflicts and waits.
 //!
-//! A load is not waited for until a value that comes from it is used; all that were begun by then are waited for
-//! together. So waits are the round trips to memory that follow each other in one subgroup, whatever their number of
-//! loads: a loop that adds up what it loads waits once in each round, and eight loads in a row wait once.
+//! A subgroup waits for a load when it uses a value of the load, and then for all earlier loads too. So a wait is a
+//! round trip to memory after another one in the same subgroup, with any count of loads: a loop that sums loaded values
+//! waits once in each round, and eight loads in a row wait once.
 //!
-//! Uniform buffers are small and lie in a cache of their own, or in registers. They are counted apart, and not waited for.
+//! Uniform buffers are small and lie in a cache of their own, or in registers. They are counted separately, without
+//! waits.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,24 +13,24 @@ use crate::mask::Mask;
 use crate::program::{Program, Register};
 use crate::schedule::{Place, Schedule};
 
-/// The bytes that memory moves at least.
+/// The least bytes that memory moves at once.
 const SECTOR: u64 = 32;
 const BANKS: u64 = 32;
 
 /// The cost of a place in the source.
 #[derive(Clone, Debug, Default)]
 pub struct Cost {
-    /// Times that a subgroup ran it.
+    /// The count of runs by a subgroup.
     pub instructions: u64,
-    /// Invocations that took part, in all.
+    /// The active invocations of all runs.
     pub lanes: u64,
     /// Bytes that they requested.
     pub bytes: u64,
-    /// Sectors that were touched, counted for each instruction; none in workgroup memory.
+    /// Accessed sectors, counted for each instruction; none in workgroup memory.
     pub sectors: u64,
-    /// Sectors that the workgroup had not touched before, in the same way.
+    /// Sectors that the workgroup had not accessed before, counted in the same way.
     pub first_sectors: u64,
-    /// Sectors that no workgroup of the dispatch had touched before, in the same way.
+    /// Sectors that no workgroup of the dispatch had accessed before, counted in the same way.
     pub new_sectors: u64,
     /// Addresses of uniform buffers, counted for each instruction.
     pub constants: u64,
@@ -57,7 +58,7 @@ pub struct Counts {
     is_on: bool,
     width: usize,
     lanes: usize,
-    /// Operations that subgroups ran, those on memory aside.
+    /// Operations of subgroups, except those on memory.
     pub operations: u64,
     /// By site.
     pub costs: Vec<Cost>,
@@ -71,7 +72,7 @@ pub struct Counts {
     loaded: Vec<u64>,
     /// The round of each subgroup, from 1 on.
     rounds: Vec<u64>,
-    /// The sectors that were touched, in which memory, and whether they were written; and which workgroup did so last.
+    /// The accessed sectors: their memory, whether they were written, and the last workgroup that accessed them.
     seen: HashMap<(usize, u64, bool), u64>,
     group: u64,
 }
@@ -130,7 +131,7 @@ impl Counts {
         self.barriers += 1;
     }
 
-    /// Values are used: those that are still being loaded are waited for.
+    /// Notes the use of values: the subgroup waits for pending loads of these.
     pub(crate) fn used(&mut self, registers: &[Register], active: Mask) {
         if !self.is_on {
             return;
@@ -153,7 +154,7 @@ impl Counts {
         (subgroup * self.width..((subgroup + 1) * self.width).min(self.lanes)).any(|lane| active.has(lane))
     }
 
-    /// A value was computed, so that there is nothing to wait for.
+    /// Notes a computed value: its use needs no wait.
     pub(crate) fn assigned(&mut self, to: Register) {
         if self.is_on {
             let subgroups = self.rounds.len();
@@ -161,7 +162,7 @@ impl Counts {
         }
     }
 
-    /// A value was moved, which a compiler does by giving it another name.
+    /// Notes a moved value. A compiler only renames it, at no cost.
     pub(crate) fn moved(&mut self, to: Register, from: Register) {
         if self.is_on {
             let subgroups = self.rounds.len();
@@ -225,7 +226,7 @@ impl Counts {
     }
 }
 
-/// Lists the sectors that a subgroup touches at once in a buffer that begins at a byte.
+/// Lists the sectors that a subgroup accesses at once, in a buffer that begins at this byte.
 fn sectors(start: u64, offsets: &[u32], subgroup: &[(usize, u64)]) -> Vec<u64> {
     let of_lane =
         |&(_, at): &(usize, u64)| offsets.iter().map(move |&offset| (start + at + u64::from(offset)) / SECTOR);

@@ -27,9 +27,9 @@ struct State {
     free: Vec<usize>,
     schedule: Schedule,
     mutation: Option<(String, Mutation)>,
-    /// Mutants that run beside their kernels, and what was seen of each.
+    /// Mutants that run beside their kernels, and the observations of each.
     compared: Vec<(String, Mutation, Compared)>,
-    /// The most submissions that are still run, and the most bytes of a buffer.
+    /// The count of submissions that may still run, and the most bytes of a buffer.
     limits: Option<(u64, u64)>,
     texts: HashMap<String, String>,
     report: Report,
@@ -51,7 +51,7 @@ pub struct BufferData {
 pub struct Compared {
     /// Dispatches that were compared.
     pub dispatches: u64,
-    /// True if any word came out otherwise, or whether it was written.
+    /// True if any word, or whether it was written, differed.
     pub differs: bool,
     /// The faults of the mutant that the kernel does not have.
     pub findings: BTreeSet<Finding>,
@@ -74,7 +74,7 @@ pub enum Command {
     Dispatch { kernel: Arc<Kernel>, bound: Arc<Vec<Bound>>, groups: Groups },
 }
 
-/// How many workgroups run.
+/// The count of workgroups.
 #[derive(Clone, Debug)]
 pub enum Groups {
     Direct([u32; 3]),
@@ -90,7 +90,7 @@ impl Drop for BufferData {
 }
 
 impl Interpreter {
-    /// Creates a device whose subgroups have this many invocations, and which says that it is of this kind.
+    /// Creates a device of this kind, whose subgroups have this many invocations.
     pub fn new(subgroup: usize, kind: wgpu::DeviceType) -> Self {
         let schedule = Schedule { subgroup, order: Order::Forward, counts: false, most_rounds: u64::MAX };
         let state = State {
@@ -113,7 +113,7 @@ impl Interpreter {
         self.state().schedule.order = order;
     }
 
-    /// Counts what dispatches cost, from the next submission on.
+    /// Counts the costs of dispatches, from the next submission on.
     pub fn count(&self, is_on: bool) {
         self.state().schedule.counts = is_on;
     }
@@ -123,38 +123,39 @@ impl Interpreter {
         self.state().mutation = Some((kernel.to_owned(), mutation));
     }
 
-    /// Changes no kernel any more.
+    /// Ends the change of a kernel.
     pub fn mutate_none(&self) {
         self.state().mutation = None;
     }
 
-    /// Runs each of these mutants beside its kernel, from the next submission on: on the memory that the kernel is about
-    /// to get. What comes out is compared, and what follows gets what the kernel wrote. Kernels for any number of
-    /// workgroups are compared in two rows of them too. A mutant that was seen to differ is not run again.
+    /// Runs each of these mutants beside its kernel, from the next submission on, on the memory that the kernel is
+    /// about to get. The outputs are compared, and later kernels get the output of the kernel. Kernels for any count of
+    /// workgroups are also compared in two rows of workgroups. A mutant that has differed is not run again.
     pub fn compare(&self, mutants: impl IntoIterator<Item = (String, Mutation)>) {
         let mutants = mutants.into_iter().map(|(kernel, mutation)| (kernel, mutation, Compared::default()));
         self.state().compared = mutants.collect();
     }
 
-    /// Returns what was seen of each mutant that was to be compared, in the same order, and compares none any more.
+    /// Returns the observations of each compared mutant, in the same order, and ends the comparison.
     pub fn compared(&self) -> Vec<Compared> {
         std::mem::take(&mut self.state().compared).into_iter().map(|(_, _, compared)| compared).collect()
     }
 
-    /// Limits what a kernel, or a library that gets garbage from it, may take: a dispatch of more rounds ends with a
-    /// fault; a further submission or a larger buffer is a panic. A round is a workgroup that begins, or one of a loop.
+    /// Limits the work of a kernel, and of a library that gets garbage from it. A dispatch of more rounds ends with a
+    /// fault; a further submission or a larger buffer panics. A round is the start of a workgroup or of a round of a
+    /// loop.
     pub fn limit(&self, rounds: u64, submissions: u64, bytes: u64) {
         let mut state = self.state();
         state.schedule.most_rounds = rounds;
         state.limits = Some((state.submissions.saturating_add(submissions), bytes));
     }
 
-    /// Gives the source of a kernel, so that reports name lines.
+    /// Sets the source of a kernel, so that reports name lines.
     pub fn set_text(&self, kernel: &str, text: String) {
         self.state().texts.insert(kernel.to_owned(), text);
     }
 
-    /// Returns what was seen since the last time.
+    /// Returns the findings since the last report.
     pub fn report(&self) -> Report {
         std::mem::take(&mut self.state().report)
     }
@@ -250,7 +251,7 @@ impl State {
         self.compared = compared;
     }
 
-    /// Runs a kernel, and mutants of it on copies of the memory that it gets.
+    /// Runs a kernel, and its mutants on copies of its memory.
     fn run_beside(
         &mut self,
         kernel: &Kernel,
@@ -270,7 +271,7 @@ impl State {
         let schedule = self.schedule;
         self.schedule = Schedule { most_rounds: 1000 + 20 * rounds, counts: false, ..schedule };
         let mut turns = vec![(groups, after.clone(), self.findings(program, &faults))];
-        // A kernel that requests the number of workgroups is one for more than a dispatch has columns.
+        // A kernel that reads the count of workgroups may run in several rows of workgroups.
         let is_for_many = program.builtins.iter().any(|(_, builtin, _)| *builtin == naga::BuiltIn::NumWorkGroups);
         if is_for_many && groups[0] > 1 && groups[1..] == [1, 1] {
             let columns = [groups[0].div_ceil(2), 2, 1];
@@ -338,7 +339,7 @@ impl State {
 }
 
 impl Compared {
-    /// Returns whether the mutant was seen to be another kernel.
+    /// Returns whether the mutant has differed from its kernel.
     pub fn is_caught(&self) -> bool {
         self.differs || !self.findings.is_empty()
     }

@@ -160,7 +160,7 @@ enum Index {
     Register(Register),
 }
 
-/// Compiles the access to a part of a value, or of what a pointer points to.
+/// Compiles the access to a part of a value, or of the target of a pointer.
 #[expect(clippy::too_many_lines, reason = "an arm for each type")]
 fn access<'a>(
     compiler: &mut Compiler<'a>,
@@ -236,7 +236,7 @@ fn access<'a>(
     }
 }
 
-/// Returns what is for numbers of this kind.
+/// Returns the item for numbers of this kind.
 fn choose<T>(kind: ScalarKind, float: T, unsigned: T, signed: T) -> T {
     match kind {
         ScalarKind::Float => float,

@@ -1,4 +1,4 @@
-//! Changes of what a kernel computes.
+//! Changes of the computations of a kernel.
 
 use naga::valid::ModuleInfo;
 use naga::{
@@ -74,8 +74,8 @@ fn of_statements(at: At, function: &Function) -> Vec<Change> {
     changes
 }
 
-/// Returns whether a store writes `false` to what naga keeps the result of a short circuit in, which is false from its
-/// start: outside of loops, this is no change.
+/// Returns whether a store writes `false` to naga's variable for the result of a short circuit, which is initially
+/// false: outside of loops, the store can be omitted.
 fn keeps_false(function: &Function, pointer: Handle<Expression>, value: Handle<Expression>) -> bool {
     let Expression::LocalVariable(local) = function.expressions[pointer] else { return false };
     let local = &function.local_variables[local];
@@ -83,7 +83,7 @@ fn keeps_false(function: &Function, pointer: Handle<Expression>, value: Handle<E
     is_false && local.name.is_none() && local.init.is_none()
 }
 
-/// Returns what an expression becomes, and what that is called.
+/// Returns the changed expression, and the name of the change.
 fn other(expression: &Expression) -> Option<(String, Expression)> {
     use BinaryOperator as B;
     let result = match *expression {
@@ -123,7 +123,7 @@ fn other(expression: &Expression) -> Option<(String, Expression)> {
         }
         Expression::Unary { op: op @ (UnaryOperator::LogicalNot | UnaryOperator::BitwiseNot), expr } => {
             let sign = if op == UnaryOperator::LogicalNot { "!" } else { "~" };
-            // Nothing else than a value itself is what it is and itself.
+            // An expression that only repeats its operand: `x & x` is `x`.
             (format!("{sign} left out"), Expression::Binary { op: B::And, left: expr, right: expr })
         }
         Expression::Literal(Literal::U32(n)) => {
@@ -138,7 +138,7 @@ fn other(expression: &Expression) -> Option<(String, Expression)> {
 }
 
 impl Change {
-    /// Changes the module that the change was listed of.
+    /// Changes the module for which the change was listed.
     pub fn apply(self, module: &mut Module) {
         let function = function_mut(module, self.at);
         match self.place {
@@ -154,7 +154,7 @@ impl Change {
         }
     }
 
-    /// Returns what is changed and where.
+    /// Returns the change and its place.
     pub fn describe(self) -> (String, Span) {
         (self.what, self.span)
     }

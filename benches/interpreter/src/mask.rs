@@ -14,7 +14,7 @@ impl Mask {
         Self::of(lanes, |_| true)
     }
 
-    /// Creates the mask of the invocations of which this is true.
+    /// Creates the mask of the invocations that satisfy a condition.
     pub fn of(lanes: usize, is: impl Fn(usize) -> bool) -> Self {
         let mut mask = Self::NONE;
         for lane in 0..lanes {
@@ -44,22 +44,22 @@ impl Mask {
         })
     }
 
-    /// Adds those of the other.
+    /// Adds the invocations of the other mask.
     pub fn merge(&mut self, other: Self) {
         *self = self.or(other);
     }
 
-    /// Returns those of both.
+    /// Returns the intersection.
     pub fn and(self, other: Self) -> Self {
         Self(std::array::from_fn(|k| self.0[k] & other.0[k]))
     }
 
-    /// Returns those of either.
+    /// Returns the union.
     pub fn or(self, other: Self) -> Self {
         Self(std::array::from_fn(|k| self.0[k] | other.0[k]))
     }
 
-    /// Returns those that are not among the others.
+    /// Returns the invocations that are not in the other mask.
     pub fn without(self, other: Self) -> Self {
         Self(std::array::from_fn(|k| self.0[k] & !other.0[k]))
     }

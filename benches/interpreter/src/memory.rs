@@ -1,4 +1,4 @@
-//! Words of memory, and for each of them who touched it last: what a data race is known by.
+//! Words of memory, and the last accesses to each word, which show data races.
 
 use naga::AtomicFunction;
 
@@ -11,11 +11,11 @@ pub struct Memory {
     pub words: Vec<u32>,
     /// True if anybody has written the word.
     written: Vec<bool>,
-    /// Made when a kernel first touches the memory.
+    /// Created when a kernel first accesses the memory.
     shadows: Vec<Shadow>,
 }
 
-/// Who touched a word last.
+/// The last accesses to a word.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shadow {
     writer: Toucher,
@@ -31,10 +31,10 @@ struct Shadow {
 /// An invocation, at some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Toucher {
-    /// The number of the workgroup among all that ever ran, from 1 on; 0 is nobody.
+    /// The number of the workgroup among all that ever ran, from 1 on; 0 is none.
     pub group: u64,
     pub lane: u32,
-    /// How many barriers of the kind that orders this memory the workgroup has passed.
+    /// The count of barriers that the workgroup has passed, of the kind that orders this memory.
     pub epoch: u32,
 }
 
@@ -46,15 +46,15 @@ pub type Contents = (Vec<u32>, Vec<bool>);
 pub enum Wrote {
     #[default]
     Plain,
-    /// An atomic store of this value: the same by several is no race.
+    /// An atomic store of this value. Stores of the same value do not race.
     Stored(u32),
-    /// An atomic whose result is not used: those of one function commute.
+    /// An atomic whose result is not used. Atomics of one function commute.
     Combined(AtomicKind),
     /// An atomic whose result is used.
     Exchanged,
 }
 
-/// An atomic function, without what it compares with.
+/// An atomic function, without its comparison value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomicKind {
     Add,
@@ -68,9 +68,9 @@ pub enum AtomicKind {
 /// The fault of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// Another invocation touches the word, one of the two writes, and no barrier orders them.
+    /// Another invocation accesses the word, one of the two writes, and no barrier orders them.
     Race,
-    /// Nobody has written the word.
+    /// The word was never written.
     Unwritten,
     OutOfBounds,
     /// A barrier, or a load for all, that not all invocations reach.
@@ -97,7 +97,7 @@ impl AtomicKind {
 }
 
 impl Toucher {
-    /// Returns whether nothing orders this access after that one, which was earlier, of another invocation.
+    /// Returns whether this access is not ordered after an earlier one of another invocation.
     fn races(&self, earlier: &Self, first_group: u64) -> bool {
         // Accesses of earlier dispatches are ordered before this one.
         earlier.group >= first_group
@@ -106,12 +106,12 @@ impl Toucher {
 }
 
 impl Memory {
-    /// Creates memory of this many words, which nobody has written; they hold a pattern that no kernel expects.
+    /// Creates memory of this many unwritten words. They hold a pattern that no kernel expects.
     pub fn new(words: usize) -> Self {
         Self { words: vec![UNWRITTEN; words], written: vec![false; words], shadows: Vec::new() }
     }
 
-    /// Creates all of it anew, as nobody has written it, for the next workgroup.
+    /// Marks all words as unwritten, for the next workgroup.
     pub fn renew(&mut self) {
         self.words.fill(UNWRITTEN);
         self.written.fill(false);
@@ -186,18 +186,18 @@ impl Memory {
         if is_race { Err(Fault::Race) } else { Ok(()) }
     }
 
-    /// Returns all that kernels can tell of it.
+    /// Returns the part of the state that kernels can observe.
     pub fn state(&self) -> Contents {
         (self.words.clone(), self.written.clone())
     }
 
-    /// Makes it as it was.
+    /// Restores an earlier state.
     pub fn set_state(&mut self, (words, written): &Contents) {
         self.words.copy_from_slice(words);
         self.written.copy_from_slice(written);
     }
 
-    /// Returns whether this is what kernels can tell of it.
+    /// Returns whether kernels observe this state.
     pub fn is_in_state(&self, (words, written): &Contents) -> bool {
         self.words == *words && self.written == *written
     }

@@ -11,12 +11,12 @@ use crate::{logic, stores};
 pub enum Mutation {
     /// Leaves out the barrier of this number.
     RemoveBarrier(usize),
-    /// Does the atomic of this number as a load, an operation and a store of which none is atomic; or the atomic store as
-    /// a store.
+    /// Splits the atomic of this number into a load, an operation and a store, none of which is atomic; or makes an
+    /// atomic store a plain store.
     WeakenAtomic(usize),
-    /// Does the two neighbouring stores of this number in the other order; their values are computed where they were.
+    /// Exchanges the two neighbouring stores of this number; their values are computed at the same places as before.
     SwapStores(usize),
-    /// Changes what is computed: the change of this number of [`Mutation::logic`].
+    /// Changes a computation: the change of this number in [`Mutation::logic`].
     Logic(usize),
 }
 
@@ -26,7 +26,7 @@ impl Mutation {
         (0..count(module, is_barrier)).map(Self::RemoveBarrier).collect()
     }
 
-    /// Lists the atomics of a module, and its atomic stores. An atomic load is none: it races with what any load would.
+    /// Lists the atomics of a module, and its atomic stores, but no atomic loads: they race as plain loads do.
     pub fn atomics(module: &Module) -> Vec<Self> {
         let info = validate(module).expect("a valid module");
         (0..atomics(module, &info).len()).map(Self::WeakenAtomic).collect()
@@ -37,8 +37,8 @@ impl Mutation {
         (0..count_of_swaps(module)).map(Self::SwapStores).collect()
     }
 
-    /// Lists the changes of what a module computes: comparisons off by one, negated conditions, other operators, larger
-    /// literals, arms of `select` exchanged, stores and calls left out. Not all of them leave it valid.
+    /// Lists the changes of the computations of a module: comparisons off by one, negated conditions, other operators,
+    /// larger literals, exchanged arms of `select`, omitted stores and calls. Some changes make the module invalid.
     pub fn logic(module: &Module) -> Vec<Self> {
         let info = validate(module).expect("a valid module");
         (0..logic::changes(module, &info).len()).map(Self::Logic).collect()
@@ -51,8 +51,8 @@ impl Mutation {
         validate(&changed).is_some()
     }
 
-    /// Returns whether the two stores that are swapped write to different places, and nothing that is computed between
-    /// them reads the first: then nobody can know in which order they were done.
+    /// Returns whether the two exchanged stores write to different places, and no computation between them reads the
+    /// first: then their order cannot be observed.
     pub fn is_of_stores_apart(&self, module: &Module) -> bool {
         let Self::SwapStores(number) = self else { return false };
         let mut before = 0;
@@ -66,7 +66,7 @@ impl Mutation {
         false
     }
 
-    /// Returns what is changed, and the lines of the source around it.
+    /// Returns the change, and the lines of the source around it.
     pub fn describe(&self, module: &Module, text: &str) -> String {
         let (what, span) = match *self {
             Self::RemoveBarrier(number) => ("barrier left out".to_owned(), span_of(module, number, is_barrier)),
@@ -86,7 +86,7 @@ impl Mutation {
         format!("{what}:\n{}", lines.join("\n"))
     }
 
-    /// Changes a module, but for atomics: no valid module has an access to an atomic that is none.
+    /// Changes a module, except atomics: a non-atomic access to an atomic is not valid in a module.
     pub fn apply(&self, module: &mut Module) {
         match *self {
             Self::RemoveBarrier(number) => {

@@ -44,7 +44,7 @@ pub struct Site {
     pub at: usize,
 }
 
-/// An operation, or what decides which invocations run others.
+/// An operation, or a statement that decides which invocations run others.
 #[derive(Debug)]
 pub enum Statement {
     Operation(Operation),
@@ -64,7 +64,7 @@ pub enum Statement {
     },
     Break,
     Continue,
-    /// Ends a function; the values go where the call wants them.
+    /// Ends a function, and copies the values to the registers of the call.
     Return {
         values: Vec<(Register, Register)>,
     },
@@ -83,7 +83,7 @@ pub struct Case {
     pub falls_through: bool,
 }
 
-/// Where a pointer points to.
+/// The target of a pointer.
 #[derive(Clone, Copy, Debug)]
 pub struct Pointer {
     pub root: Root,
@@ -189,7 +189,7 @@ pub enum Operation {
     },
 }
 
-/// Whose value an invocation takes.
+/// The invocation whose value is taken.
 #[derive(Clone, Copy, Debug)]
 pub enum Gather {
     First,

@@ -7,7 +7,7 @@ use crate::memory::Fault;
 use crate::program::Program;
 use crate::run::Faults;
 
-/// Something that is wrong in a kernel.
+/// A fault in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     pub kernel: String,
@@ -91,7 +91,7 @@ impl Report {
     }
 }
 
-/// Names what was found in a kernel.
+/// Names a finding in a kernel.
 pub(crate) fn findings<'a>(
     program: &'a Program,
     text: &'a str,

@@ -1,7 +1,7 @@
 //! One dispatch: workgroups one after the other, each with all its invocations in lockstep.
 //!
-//! Lockstep is one schedule of many. It suffices, since races are found by who touched a word since which barrier, and
-//! not by what came out; and where there are none, every schedule gives the same.
+//! Lockstep is one schedule of many. It suffices: races are found by the accesses to a word between barriers, not by
+//! results, and without races every schedule gives the same result.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs all workgroups, and returns how many there were. It ends early where there are more rounds than the limit.
+    /// Runs all workgroups, and returns their count. Ends early at the limit of rounds.
     pub fn dispatch(&mut self, groups: [u32; 3]) -> u64 {
         self.groups = groups;
         if groups.iter().any(|&count| count > MOST_GROUPS) {
@@ -132,8 +132,8 @@ impl<'a> Machine<'a> {
         self.counts.end_group();
     }
 
-    /// Runs statements, and returns the invocations that are active behind them. `returned` are those that left the
-    /// function.
+    /// Runs statements, and returns the invocations that are active after them. `returned` collects the invocations
+    /// that left the function.
     fn block(&mut self, body: &'a [Statement], mut active: Mask, exits: &mut Exits, returned: &mut Mask) -> Mask {
         for statement in body {
             if active.is_empty() {
@@ -289,7 +289,7 @@ impl<'a> Machine<'a> {
                 self.load(to, from, offsets, site, active);
                 self.workgroup_epoch += 1;
             }
-            // It orders no memory on every back end, and is not relied upon.
+            // On some back ends it orders no memory, so it counts for nothing here.
             Operation::SubgroupBarrier { site } => {
                 for group in 0..self.program.lanes.div_ceil(self.schedule.subgroup) {
                     let own = self.subgroup(group).and(active);
@@ -332,13 +332,13 @@ impl<'a> Machine<'a> {
 
     // ---- memory ----
 
-    /// Returns where a pointer points to in an invocation: in components of a local variable, in bytes elsewhere.
+    /// Returns the target of a pointer in an invocation: in components of a local variable, in bytes elsewhere.
     fn offset(&self, pointer: Pointer, lane: usize) -> u64 {
         u64::from(pointer.offset) + pointer.index.map_or(0, |index| u64::from(self.registers[index as usize][lane]))
     }
 
-    /// Returns the memory of a variable, who touches it, its first word, its bytes, and the first workgroup whose accesses
-    /// this one could race with.
+    /// Returns the memory of a variable, the invocation that accesses it, its first word, its bytes, and the first
+    /// workgroup whose accesses can race with this one.
     fn touch(&mut self, global: usize, lane: usize) -> (&mut Memory, Toucher, usize, u64, u64) {
         let at = |epoch| Toucher { group: self.group, lane: lane as u32, epoch };
         match self.places[global] {
@@ -451,7 +451,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Writes a word that may depend on the word that was there, which it returns.
+    /// Writes a word that may depend on the old word, and returns the old word.
     fn write(
         &mut self,
         global: usize,

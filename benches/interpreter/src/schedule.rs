@@ -1,15 +1,15 @@
-//! How and where a dispatch is run.
+//! The order of a dispatch, and the places of its variables.
 
-/// Where a variable lies.
+/// The place of a variable.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// In this memory of those given, from a word on, with this many bytes.
+    /// In this one of the given memories, from a word on, with this many bytes.
     Buffer { memory: usize, first: usize, bytes: usize },
     /// In this variable of the workgroup.
     Workgroup(usize),
 }
 
-/// How a dispatch is run.
+/// The parameters of a dispatch.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     /// Invocations of a subgroup.
@@ -20,14 +20,14 @@ pub struct Schedule {
     pub most_rounds: u64,
 }
 
-/// The order of workgroups, and of the invocations that do an atomic at once.
+/// The order of workgroups, and of invocations with simultaneous atomics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Forward,
     Backward,
     /// From both ends in turn.
     Mixed,
-    /// Any, by this number.
+    /// A random order with this seed.
     Random(u64),
 }
 
@@ -47,7 +47,7 @@ impl Order {
     }
 }
 
-/// Returns bits that tell nothing of the number that they come from (splitmix64).
+/// Returns random bits of a number (splitmix64).
 fn scattered(number: u64) -> u64 {
     let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! Neighbouring stores: those of one block with nothing but computations between them.
+//! Neighbouring stores: stores of one block with only computations between them.
 
 use naga::{Block, Expression, Function, Handle, Span, Statement};
 
@@ -10,8 +10,8 @@ pub struct Swap {
     pub is_apart: bool,
 }
 
-/// The target of a pointer, as far as it is known: a variable or an argument of a function, and in it members, elements
-/// (none if it is computed).
+/// The known part of the target of a pointer: a variable or an argument of a function, and the members and elements in
+/// it (none for a computed index).
 type Place = (Option<Handle<Expression>>, Vec<Option<u32>>);
 
 /// Lists the neighbouring stores of a function, block by block.
@@ -39,13 +39,13 @@ pub fn swaps(function: &Function) -> Vec<Swap> {
     swaps
 }
 
-/// Does two neighbouring stores in the other order.
+/// Exchanges two neighbouring stores.
 pub fn swap(body: &mut Block, number: usize) {
     let mut before = 0;
     each_block_mut(body, &mut |block| {
         let own = pairs(block);
         if let Some(&(first, second)) = number.checked_sub(before).and_then(|number| own.get(number)) {
-            // The second one's values are computed before it; so the first goes behind it.
+            // The values of the second store are computed before it, so the first store moves behind it.
             let mut spans: Vec<_> = block.span_iter().map(|(_, span)| *span).collect();
             let mut statements: Vec<_> = block.iter().cloned().collect();
             let (statement, span) = (statements.remove(first), spans.remove(first));
@@ -99,7 +99,7 @@ fn are_apart(function: &Function, (one, one_path): &Place, (other, other_path): 
         (Expression::GlobalVariable(one), Expression::GlobalVariable(other)) => one == other,
         (Expression::LocalVariable(one), Expression::LocalVariable(other)) => one == other,
         (Expression::FunctionArgument(one), Expression::FunctionArgument(other)) if one == other => true,
-        // A pointer that was given may point anywhere.
+        // An argument that is a pointer may point anywhere.
         (Expression::FunctionArgument(_), _) | (_, Expression::FunctionArgument(_)) => return false,
         _ => false,
     };

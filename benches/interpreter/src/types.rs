@@ -3,7 +3,7 @@
 use naga::proc::TypeResolution;
 use naga::{ArraySize, Handle, Module, Scalar, ScalarKind, Type, TypeInner, VectorSize};
 
-/// Returns where the words of a value lie in memory, in bytes from its beginning, in the order of its components.
+/// Returns the offsets of the words of a value in memory, in bytes, in the order of its components.
 pub fn offsets(module: &Module, inner: &TypeInner) -> Vec<u32> {
     match *inner {
         TypeInner::Scalar(_) | TypeInner::Atomic(_) => vec![0],
@@ -59,7 +59,7 @@ pub fn kind(inner: &TypeInner) -> ScalarKind {
     }
 }
 
-/// Returns what a type says.
+/// Returns the content of a type.
 pub fn inner<'a>(module: &'a Module, resolution: &'a TypeResolution) -> &'a TypeInner {
     resolution.inner_with(&module.types)
 }

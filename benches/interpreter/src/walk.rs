@@ -60,7 +60,7 @@ pub fn walk<'a>(block: &'a Block, each: &mut impl FnMut(&'a Statement, Span)) {
     }
 }
 
-/// Visits all statements of a block in the same order; what a statement is replaced by is visited in its place.
+/// Visits all statements of a block in the same order. The replacement of a statement is visited in its place.
 pub fn walk_mut(block: &mut Block, each: &mut impl FnMut(&mut Statement)) {
     for statement in block.iter_mut() {
         each(statement);

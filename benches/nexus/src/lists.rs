@@ -16,8 +16,8 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Compares a list in any order, with the boxes of a pair in any order, with the exact pairs: ascending, each as `[a, b]`
-    /// with `a < b`.
+    /// Compares a list with the exact pairs, which are ascending, each as `[a, b]` with `a < b`. The list, and the
+    /// boxes of each of its pairs, may be in any order.
     pub fn of(exact: &[[u32; 2]], list: &[[u32; 2]]) -> Self {
         let mut sorted: Vec<[u32; 2]> = list.iter().map(|&[a, b]| [a.min(b), a.max(b)]).collect();
         sorted.sort_unstable();

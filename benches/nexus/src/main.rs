@@ -1,4 +1,5 @@
-//! Compares broadsweep with the broad phase of nexus (`nexus_rbd3d`), on the same device and the same boxes, and prints CSV.
+//! Compares broadsweep with the broad phase of nexus (`nexus_rbd3d`), on the same device and the same boxes, and prints
+//! CSV.
 //!
 //! ```text
 //! scripts/nexus.sh [OPTION ...] [KIND:N ...]
@@ -8,17 +9,19 @@
 //! ```
 //! Without scenes: uniform, clusters and a city of 1,000, 10,000 and 100,000 boxes.
 //!
-//! **nexus** is driven as its pipeline drives it, without the simulation: [`Lbvh::update_tree`](nexus_rbd3d::broad_phase::Lbvh),
-//! then `find_pairs`, with one cuboid per box. Its broad phase computes each box as position minus and plus half extents. Both
-//! libraries get the boxes that this gives, so they are the same bit for bit. **broadsweep** records a search with a
-//! `Recorder`, in the order of the sweep. Both have boxes and pairs on the device, and lists of the same capacity.
+//! **nexus** is driven as its pipeline drives it, without the simulation:
+//! [`Lbvh::update_tree`](nexus_rbd3d::broad_phase::Lbvh), then `find_pairs`, with one cuboid per box. Its broad phase
+//! computes each box as position minus and plus half extents. Both libraries get the resulting boxes, so they are equal
+//! bit for bit. **broadsweep** records a search with a `Recorder`, in the order of the sweep. Both have boxes and pairs
+//! on the device, and lists of the same capacity.
 //!
 //! - *missing*, *extra*, *doubled*: the list of nexus against the exact pairs of the CPU engine.
 //! - *largest gap*: between the boxes of an extra pair, along an axis.
-//! - *orders*: how many different lists the runs gave.
+//! - *orders*: the count of different lists in all runs.
 //! - *lost*: pairs that cannot be read after a call whose list has half the capacity.
 //! - *bytes per box*: buffers of a library, with its input and its list.
-//! - *ratio*: time of broadsweep by that of nexus, of a submission and the wait for it, with its quartiles over the rounds.
+//! - *ratio*: the time of broadsweep divided by that of nexus, for a submission and the wait for it, with its quartiles
+//!   over the rounds.
 
 mod lists;
 mod ours;

@@ -1,17 +1,18 @@
-//! Compares the radix sort of this library with that of the crate lampshade: `u32` keys with `u32` values, by all 32 bits, on the same
-//! device. Prints CSV.
+//! Compares the radix sort of this library with that of the crate lampshade on the same device: `u32` keys with `u32`
+//! values, by all 32 bits. Prints CSV.
 //!
 //! ```text
 //! cargo run --release --manifest-path benches/sorts/Cargo.toml -- [OPTION ...] [KEYS ...]
 //!   --runs R     measured runs of each row, after two that are not counted [9]
-//!   --calls C    sorts in each run, one after the other in one submission; fewer of more than four million keys in all [20]
+//!   --calls C    sorts in each run, in one submission, of at most four million keys in all [20]
 //! ```
 //!
-//! Each sort starts from the same random keys, which are copied before it. The time is that of a submission with all the sorts of a run, less
-//! that of one with the copies alone, by the number of sorts. Both sorts take turns. *ratio*: the time of broadsweep by that of lampshade
-//! in the same run, with its quartiles over the runs; the times are medians. *dispatches*: lampshade's are counted for its portable sort
-//! only. *bytes per key*: buffers of a sort beyond keys and values. The result of each sort is compared with that of a stable sort on the
-//! CPU. Without counts of keys there are 10,000 to ten million.
+//! Each sort starts from the same random keys, which are copied before it. The time of a sort is that of a submission
+//! with all sorts of a run, less that of a submission with the copies alone, divided by the count of sorts. Both sorts
+//! take turns. *ratio*: the time of broadsweep divided by that of lampshade in the same run, with its quartiles over
+//! the runs; the times are medians. *dispatches*: of lampshade, only those of its portable sort are counted. *bytes per
+//! key*: buffers of a sort beyond keys and values. The result of each sort is compared with that of a stable sort on
+//! the CPU. Without counts of keys, there are 10,000 to ten million.
 
 use std::time::{Duration, Instant};
 
@@ -23,13 +24,15 @@ use broadsweep::internals::grid::sort::Sort;
 use broadsweep::internals::grid::sort_variant;
 use broadsweep::internals::layout::Counts;
 use broadsweep::{Gpu, wgpu};
+use laboratory::measure::time::Time;
 use lampshade::{KeyValueSoaSorter, KeyValueSorter};
 
 const HEAD: &str = "keys,broadsweep,lampshade,broadsweep ms,lampshade ms,ratio,ratio q1,ratio q3,broadsweep dispatches,\
     lampshade dispatches,broadsweep bytes per key,lampshade bytes per key";
 /// Keys that the sorts of a run have in all, at most, unless one sort has more.
 const KEYS_OF_A_RUN: u32 = 4_000_000;
-/// Dispatches of lampshade's portable sort beyond those of its sort of packed pairs: it packs keys and values, and unpacks them.
+/// Dispatches of lampshade's portable sort beyond those of its sort of packed pairs: it packs and unpacks keys and
+/// values.
 const BRIDGE: usize = 2;
 const WARM_UP: usize = 2;
 
@@ -148,7 +151,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Measures the copies alone and both sorts in turn. Returns the milliseconds of our sort and of theirs, and the ratio with its quartiles.
+    /// Measures the copies alone and both sorts in turn. Returns the milliseconds of our sort and of theirs, and the
+    /// ratio with its quartiles.
     fn race(&self, calls: usize, mut records: [Record; 3]) -> Result<[f64; 5]> {
         let mut times = [const { Vec::new() }; 3];
         for run in 0..self.runs + WARM_UP {
@@ -162,8 +166,8 @@ impl Plan {
                 times.iter_mut().zip([ours, theirs, ours / theirs]).for_each(|(times, time)| times.push(time));
             }
         }
-        let [ours, theirs, ratios] = times.map(quartiles);
-        Ok([ours[1], theirs[1], ratios[1], ratios[0], ratios[2]])
+        let [ours, theirs, ratio] = times.map(|times| Time::of(times).expect("at least one run"));
+        Ok([ours.median_ms, theirs.median_ms, ratio.median_ms, ratio.q1_ms, ratio.q3_ms])
     }
 
     /// Records this number of sorts, submits them and waits for them.
@@ -173,7 +177,8 @@ impl Plan {
         self.submit(encoder)
     }
 
-    /// Returns the dispatches of lampshade's portable sort. The profile of its sort of packed pairs lists each with a time.
+    /// Returns the dispatches of lampshade's portable sort. The profile of its sort of packed pairs lists each with a
+    /// time.
     fn portable_dispatches(&self, n: u32) -> Result<usize> {
         let (device, queue) = (self.gpu.device(), self.gpu.queue());
         let list = || Buffer::<[u32; 2]>::storage(&self.gpu, "profile", n.into());
@@ -227,12 +232,6 @@ impl Plan {
     }
 }
 
-/// Returns the lower quartile, the median and the upper quartile.
-fn quartiles(mut times: Vec<f64>) -> [f64; 3] {
-    times.sort_by(f64::total_cmp);
-    [1, 2, 3].map(|quarter| times[quarter * (times.len() - 1) / 4])
-}
-
 /// Numbers that are the same on every run (splitmix64).
 fn random(state: &mut u64) -> u32 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -240,15 +239,4 @@ fn random(state: &mut u64) -> u32 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((z ^ (z >> 31)) >> 32) as u32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quartiles;
-
-    #[test]
-    fn quartiles_are_those_of_ascending_times() {
-        assert_eq!(quartiles(vec![5.0, 1.0, 4.0, 2.0, 3.0]), [2.0, 3.0, 4.0]);
-        assert_eq!(quartiles(vec![7.0]), [7.0; 3]);
-    }
 }

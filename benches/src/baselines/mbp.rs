@@ -13,9 +13,8 @@
 //! than its own: so boxes that are all alike are one region, and all regions together never have more tests to do than
 //! the one of all boxes has in the worst case.
 //!
-//! That no pair is lost does not depend on where the cuts are: boxes that overlap share a point, which is on one side
-//! of each cut or on it, and both boxes are on that side. Nor are infinite boxes special: they reach every region, and
-//! only do not count for the bounds.
+//! Any cuts keep all pairs: boxes that overlap share a point, which is on one side of each cut or on it, and both boxes
+//! are on that side. Infinite boxes need no special case: they reach every region, and are only left out of the bounds.
 
 use super::list::{PairList, PairSet};
 use super::pruning::{Member, members, prune};

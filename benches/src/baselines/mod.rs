@@ -61,8 +61,8 @@ pub struct Changes<'a> {
 /// The work that one step took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Pairs of boxes that were tested for overlap, or distinguished on the axes that the algorithm had not sorted; of a
-    /// tree, also those of which one or both are nodes.
+    /// Pairs of boxes that were tested for overlap, or compared along the axes that the algorithm had not sorted. In a
+    /// tree, also pairs with one or two nodes.
     pub candidates: u64,
     /// Operations that keep a structure up to date: swaps of neighbours, boxes that entered or left a cell, nodes
     /// reinserted or rotated. 0 for an algorithm that starts anew each step.

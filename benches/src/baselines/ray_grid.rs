@@ -1,18 +1,18 @@
 //! A uniform grid that rays walk through, cell by cell: the partition of space that a tree of boxes is compared with.
 //!
-//! Sources: Amanatides and Woo 1987, "A fast voxel traversal algorithm for ray tracing", for the walk; Cleary and Wyvill
-//! 1988, "Analysis of an algorithm for fast ray tracing using uniform space subdivision", for as many cells as there are
-//! boxes, times a constant; Amanatides and Woo for testing a box once although it is in several cells, here by a small
-//! table of boxes that were tested lately.
+//! Sources: Amanatides and Woo 1987, "A fast voxel traversal algorithm for ray tracing", for the walk; Cleary and
+//! Wyvill 1988, "Analysis of an algorithm for fast ray tracing using uniform space subdivision", for a count of cells
+//! proportional to the count of boxes; Amanatides and Woo for testing a box once although it is in several cells, here
+//! by a small table of recently tested boxes.
 //!
-//! Cells have no box in common but those that reach into several, and come in the order of the ray: **what is behind the
-//! first hit is never looked at**, which is what is claimed for partitions of space against trees of boxes.
+//! Cells share only the boxes that reach into several, and come in the order of the ray: **nothing behind the first hit
+//! is visited**. This is the claimed advantage of partitions of space over trees of boxes.
 //!
 //! * Two axes or one are cut where the scene is flat or a line. Where large boxes would fill the grid with entries, its
-//!   cells are larger. Boxes that are unbounded or in very many cells are in none, and every ray tests them.
-//! * **What is found is what a loop over all boxes finds** with the arithmetic of [`slabs`](super::slabs). The way
-//!   through the cells rounds by itself; so a box is also in the cells that it almost touches, and a ray that comes from
-//!   so far away that this is not enough tests all boxes.
+//!   cells are larger. Boxes that are unbounded or in very many cells are in no cell, and every ray tests them.
+//! * **The answers are those of a loop over all boxes** with the arithmetic of [`slabs`](super::slabs). The path
+//!   through the cells rounds in its own way. So a box is also in the cells that it almost touches, and a ray from so
+//!   far away that this is not enough tests all boxes.
 
 use std::ops::ControlFlow;
 

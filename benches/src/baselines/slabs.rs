@@ -3,11 +3,11 @@
 //! Source: Kay and Kajiya 1986, "Ray tracing complex scenes". What a ray has to be divided by is inverted once for all
 //! boxes, as ray tracers do it.
 //!
-//! **The arithmetic is plain double precision, and rounds.** A difference, a product and an inverse round, so that a ray
-//! that passes a corner by less than some 10⁻¹⁶ of what it is away may hit or miss. Each operation is monotone in the
-//! bounds, so a ray enters what contains a box no later than the box: whatever skips boxes by what contains them
-//! answers as a loop over all boxes does. Where coordinates are small integers and directions are powers of two or zero,
-//! nothing rounds, and the answers are those of the library.
+//! **The arithmetic is plain double precision, and rounds.** A difference, a product and an inverse round, so the
+//! result is uncertain for a ray that passes a corner by less than about 10⁻¹⁶ of its distance. Each operation is
+//! monotone in the bounds, so a ray enters a container of a box no later than the box: an algorithm that skips boxes by
+//! their containers answers as a loop over all boxes does. Where coordinates are small integers and directions are
+//! powers of two or zero, nothing rounds, and the answers are those of the library.
 
 use broadsweep::{Aabb, Ray};
 
@@ -41,8 +41,8 @@ pub struct Slabs {
 }
 
 impl Slabs {
-    /// Prepares a ray. Returns `None` if it has a number without a meaning: a NaN, an infinite origin or direction, or a
-    /// negative limit.
+    /// Prepares a ray. Returns `None` if a number has no meaning: a NaN, an infinite origin or direction, or a negative
+    /// limit.
     pub fn new(ray: &Ray) -> Option<Self> {
         let numbers = ray.origin.iter().chain(&ray.direction);
         if !numbers.clone().all(|x| x.is_finite()) || ray.limit.is_nan() || ray.limit < 0.0 {

@@ -212,7 +212,7 @@ fn every_row(results: &Results, page: &mut String) {
 fn date(unix_time: u64) -> String {
     let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let (mut day, second) = (unix_time / 86_400, unix_time % 86_400);
-    // Of a file that somebody wrote, the year may be any; 400 years have 146,097 days.
+    // A file from elsewhere may have any year; 400 years have 146,097 days.
     let mut year = 1970 + 400 * (day / 146_097);
     day %= 146_097;
     while day >= 365 + u64::from(is_leap(year)) {

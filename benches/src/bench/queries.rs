@@ -1,4 +1,5 @@
-//! `broadsweep bench queries`: rays, boxes and points as queries of our trees, algorithms of the literature and other libraries.
+//! `broadsweep bench queries`: rays, boxes and points as queries of our trees, algorithms of the literature and other
+//! libraries.
 
 use anyhow::Result;
 use broadsweep::{Aabb, Gpu};
@@ -14,8 +15,8 @@ use crate::queries::race::{Call, Effort, Lane, in_turn, race};
 use crate::queries::{GPU, Listing, QueryBatch, QueryKind, RayQueryKind};
 use crate::scenes::queries::RayKind;
 
-/// The first line of `queries.csv`. A row is an engine that answers a batch, or is built: the question is then `build`, and
-/// has no answers. `equal` counts the queries that have the answers of the first engine of their batch.
+/// The first line of `queries.csv`. A row is an engine that answers a batch, or that is built: its question is then
+/// `build`, without answers. `equal` counts the queries with the answers of the first engine of their batch.
 pub const COLUMNS: &str =
     "scene,boxes,question,queries,engine,device,calls,median_ms,q1_ms,q3_ms,ns_each,answers,equal";
 
@@ -74,7 +75,7 @@ pub struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Measures everything on these boxes, until it is [stopped](super::stop::stop). `left_out` is told of an engine that
+    /// Measures everything on these boxes, until it is [stopped](super::stop::stop). `left_out` receives an engine that
     /// refuses the boxes.
     ///
     /// # Errors

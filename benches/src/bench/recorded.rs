@@ -24,8 +24,8 @@ impl Recorded {
         Ok(Self { engine, gpu: gpu.clone(), boxes: None, has_events })
     }
 
-    /// Runs a step, and returns the milliseconds from the recording to its end; boxes are uploaded before, and pairs read
-    /// afterwards.
+    /// Runs a step, and returns the milliseconds from the recording to its end. Boxes are uploaded before, and pairs
+    /// read back afterwards.
     pub fn show(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<f64> {
         let buffer = self.upload(boxes)?;
         let n = boxes.len() as u32;

@@ -1,4 +1,5 @@
-//! `broadsweep bench frames`: boxes in motion, shown step after step to engines that keep something and to those that do not.
+//! `broadsweep bench frames`: boxes in motion, shown step by step to engines that reuse the last step and to engines
+//! that do not.
 
 use std::mem::take;
 
@@ -17,9 +18,10 @@ use crate::measure::csv::{self, or_empty};
 use crate::measure::time::Time;
 use crate::scenes::Motion;
 
-/// The first line of `frames.csv`. A row is an engine that sees one step of a motion after another. `mean_ms` counts all steps but
-/// the first two; pairs, created and lost are those of the last step, by the first engine; `wrong` counts the pairs of all steps
-/// that the engine has and the first one has not, or the other way round, and likewise the events of one that tells of any.
+/// The first line of `frames.csv`. A row is an engine that gets the steps of a motion in order. `mean_ms` averages all
+/// steps except the first two. Pairs, created and lost are those of the last step, by the first engine. `wrong` counts
+/// the pairs of all steps that only one of this engine and the first engine has, and the same for events if the engine
+/// reports them.
 pub const COLUMNS: &str =
     "motion,boxes,engine,device,steps,median_ms,q1_ms,q3_ms,max_ms,mean_ms,pairs,created,lost,wrong";
 
@@ -49,7 +51,7 @@ impl Stepper {
         all
     }
 
-    /// Lists those that are measured unless others are named: ours on the CPU, and all that keep something from step to step.
+    /// Lists the steppers that are measured by default: our CPU engine, and all that reuse the last step.
     pub fn usual() -> Vec<Self> {
         let names = ["cpu", "aabb_tree", "i_collide", "parry", "parry_refit", "rapier"];
         let is_usual = |stepper: &Self| *stepper == Self::CpuEvents || names.contains(&stepper.name());
@@ -153,7 +155,8 @@ impl StepLists {
         self.has_events = true;
     }
 
-    /// Puts what differs from the last step in place of events. Returns how many were told of that are not these, or the other way round.
+    /// Replaces the events by the difference to the last step. Returns the count of reported events that are wrong or
+    /// missing.
     fn compare_with(&mut self, last: &[Pair]) -> usize {
         let told = self.has_events.then(|| [take(&mut self.created), take(&mut self.lost)]);
         self.created = difference(&self.pairs, last);
@@ -204,7 +207,7 @@ pub struct Plan<'a> {
     pub density: f64,
     /// Steps that count.
     pub steps: u32,
-    /// Milliseconds that an engine may take for all steps of a motion; no further step is shown to one that took longer.
+    /// The milliseconds that an engine may take for all steps of a motion. A slower engine gets no further step.
     pub limit_ms: f64,
     /// The seed of the scenes.
     pub seed: u64,
@@ -222,8 +225,8 @@ struct Racer {
 }
 
 impl Plan<'_> {
-    /// Shows the steps of a motion to all engines, until it is [stopped](super::stop::stop). `left_out` is told of an engine that
-    /// refuses a step.
+    /// Shows the steps of a motion to all engines, until it is [stopped](super::stop::stop). `left_out` receives an
+    /// engine that refuses a step.
     ///
     /// # Errors
     /// If an engine cannot be made.

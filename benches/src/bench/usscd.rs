@@ -44,7 +44,7 @@ impl Setting {
 pub struct Experiment {
     /// The name of the property that varies.
     pub name: &'static str,
-    /// Whatever does not vary.
+    /// The properties that do not vary.
     pub title: String,
     /// The label of the axis, with the unit.
     label: &'static str,

@@ -39,7 +39,8 @@ impl OnGpu {
         Ok(Self { gpu: gpu.clone(), engine: BroadPhase::new(gpu, options)?, recorder: None })
     }
 
-    /// Records the search for the pairs of `boxes`, and returns the times of its kernels; `None` if the device cannot time them.
+    /// Records the search for the pairs of `boxes`. Returns the times of its kernels; `None` if the device cannot time
+    /// them.
     fn time_kernels(&mut self, boxes: &[Aabb]) -> Result<Option<Vec<KernelTime>>, Error> {
         let recorder = match &mut self.recorder {
             Some(recorder) => recorder,

@@ -126,8 +126,8 @@ pub struct Flow {
     pub order: PairOrder,
 }
 
-/// Returns the costs of a kernel in a call that does this work: between two that were counted, or as the last two go on.
-/// `None` for a kernel whose costs were not counted.
+/// Returns the costs of a kernel in a call with this work, interpolated between two counted costs or extrapolated from
+/// the last two; `None` for a kernel without counted costs.
 pub fn of_kernel(kernel: &str, work: &Work, sort: Sort) -> Option<Cost> {
     let rows = COUNTED.iter().find(|((name, of), _)| *name == kernel && (of.is_empty() || *of == sort.name()))?.1;
     let unit = work.unit(kernel);

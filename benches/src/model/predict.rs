@@ -82,7 +82,7 @@ impl Times {
         let clock = pick(gpu.clock);
         let subgroups_each = (cost.invocations / 32.0).max(1.0);
         let groups_at_a_time = gpu.units * (pick(gpu.resident) / subgroups_each).max(1.0);
-        // Of a dispatch, on average.
+        // The average workgroups of a dispatch.
         let groups = cost.workgroups / cost.busy.max(1.0);
         let rounds = cost.busy * (groups / groups_at_a_time).max(1.0);
         let each = |of_all: f64| of_all / cost.workgroups;
@@ -98,8 +98,8 @@ impl Times {
             new * pick(gpu.memory_wait) + (1.0 - new) * pick(gpu.second_wait)
         };
         let wait = hits * pick(gpu.first_wait) + (1.0 - hits) * missed;
-        // The slowest workgroup of each dispatch, or all of them in rounds. Nothing hides the waits of the slowest one, and each
-        // round trip lasts as long as its slowest sector.
+        // The slowest workgroup of each dispatch, or all of them in rounds. Nothing hides the waits of the slowest one,
+        // and each round trip lasts as long as its slowest sector.
         let slowest = if is_best { gpu.second_wait.best } else { gpu.memory_wait.worst };
         let waits = (cost.chain * slowest).max(rounds * each(cost.waits) * wait);
         let shared = each(cost.bank_turns) / subgroups_each * pick(BANK_TURN) + each(cost.barriers) * pick(BARRIER);

@@ -70,7 +70,7 @@ impl Spread {
     }
 }
 
-/// Returns the slowest query, which was repeated often enough to be sure. Queries that only seemed slow get their better
+/// Returns the slowest query, repeated often enough to be certain. Queries that only seemed slow get their better
 /// times.
 fn confirmed_worst(answerer: &mut dyn Answerer, queries: &[QueryBatch], best: &mut [f64]) -> Result<usize> {
     let mut is_confirmed = vec![false; queries.len()];

@@ -39,8 +39,8 @@ pub fn spread(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Creates boxes in 64 Gaussian clusters in the unit cube. Some hold many times as many boxes as others, and their widths
-/// differ fivefold, so one cell size cannot suit them all.
+/// Creates boxes in 64 Gaussian clusters in the unit cube. Some clusters hold many times more boxes than others, and
+/// their widths differ fivefold, so one cell size cannot suit them all.
 pub fn clusters(n: usize, seed: u64) -> Vec<Aabb> {
     const COUNT: usize = 64;
     let mut random = Random::new(seed, "clusters");
@@ -183,8 +183,8 @@ pub fn plane(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Creates a heap of bricks as gravity would leave it, z upward from 0: wide and dense at the floor, narrow and sparse on
-/// top, the bricks flatter than wide. It is drawn, not simulated, and bricks go through each other; those of
+/// Creates a heap of bricks, as gravity would leave it, z upward from 0: wide and dense at the floor, narrow and sparse
+/// on top, the bricks flatter than wide. It is drawn, not simulated, and bricks intersect; those of
 /// [`settled`](super::settled()) do not.
 pub fn pile(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "pile");

@@ -9,15 +9,16 @@ pub fn identical(n: usize) -> Vec<Aabb> {
     vec![Aabb::new([0.0; 3], [1.0; 3]); n]
 }
 
-/// Creates cubes along the x axis, from 0 to 1: two of the three directions distinguish nothing. About four pairs per box.
+/// Creates cubes along the x axis, from 0 to 1: two of the three directions distinguish nothing. About four pairs per
+/// box.
 pub fn line(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "line");
     let edge = 4.0 / n.max(1) as f64;
     (0..n).map(|_| from_corner([random.unit(), 0.0, 0.0], [edge; 3])).collect()
 }
 
-/// Creates a lattice of unit cubes at integer corners: each touches its 26 neighbours at a face, an edge or a corner, and
-/// no two boxes have a volume in common. The last layer may be incomplete.
+/// Creates a lattice of unit cubes at integer corners: each touches its 26 neighbours at a face, an edge or a corner,
+/// and no two boxes have a volume in common. The last layer may be incomplete.
 pub fn touching(n: usize) -> Vec<Aabb> {
     let side = lattice_side(n);
     (0..n)
@@ -37,8 +38,8 @@ fn lattice_side(n: usize) -> usize {
     side
 }
 
-/// Creates boxes without volume at the places of an integer lattice, eight per place on average, so that every two at one
-/// place are a pair: about four per box.
+/// Creates boxes without volume at the points of an integer lattice, eight per point on average. Every two at one point
+/// are a pair: about four per box.
 pub fn points(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "points");
     let side = lattice_side(n.div_ceil(8)) as u32;
@@ -79,8 +80,8 @@ pub fn thousand_giants(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// Creates [`uniform`] and, among it, the whole world, the half-space below z = 0.5 and an endless column (of fewer than
-/// three boxes, only the first of these).
+/// Creates [`uniform`] and, among it, the whole world, the half-space below z = 0.5 and an endless column (of fewer
+/// than three boxes, only the first of these).
 pub fn infinite(n: usize, seed: u64) -> Vec<Aabb> {
     const INF: f32 = f32::INFINITY;
     let mut boxes = uniform(n, seed, None);
@@ -95,8 +96,8 @@ pub fn infinite(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// Creates [`uniform`], with every sixteenth box invalid in one of six ways: a NaN in the lower corner, the upper one or
-/// everywhere, inverted on one axis, on all, or at infinity.
+/// Creates [`uniform`], with every sixteenth box invalid in one of six ways: a NaN in the lower corner, the upper one
+/// or everywhere, inverted on one axis, on all, or at infinity.
 pub fn invalid(n: usize, seed: u64) -> Vec<Aabb> {
     let mut boxes = uniform(n, seed, None);
     for (count, aabb) in boxes.iter_mut().skip(7).step_by(16).enumerate() {
@@ -113,8 +114,8 @@ pub fn invalid(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// Creates two scenes in one. Even boxes lie in a cube of edge 10³⁰ at (10³⁰, 10³⁰, 10³⁰); odd ones fill the whole range
-/// of `f32`, from its lowest to its largest number, so that a sum or an edge of such a box overflows.
+/// Creates two scenes in one. Even boxes lie in a cube of edge 10³⁰ at (10³⁰, 10³⁰, 10³⁰); odd ones fill the whole
+/// range of `f32`, from its lowest to its largest number, so that a sum or an edge of such a box overflows.
 pub fn huge(n: usize, seed: u64) -> Vec<Aabb> {
     const MAX: f64 = f32::MAX as f64;
     let mut random = Random::new(seed, "huge");

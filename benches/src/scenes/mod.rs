@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn widths_and_populations_of_many_clusters_differ_tenfold() {
-        // Of a million boxes, how many lie in each cell of a fine grid: from next to none to hundreds of the mean.
+        // The counts of boxes in the cells of a fine grid range from one to over 50 times the mean.
         let mut counts = std::collections::HashMap::new();
         for aabb in many_clusters(200_000, 1) {
             *counts.entry(aabb.min.map(|x| (50.0 * x).floor() as i32)).or_insert(0u32) += 1;

@@ -8,8 +8,8 @@ use super::moving::{Particles, particle_after};
 use super::random::{Random, cube_root};
 use broadsweep::Aabb;
 
-/// A way in which boxes move. All begin where [`particles`](super::particles) do, uniform in a cube. Speeds are in diameters a step,
-/// in directions of their own.
+/// A motion of boxes. All begin at the places of [`particles`](super::particles), uniform in a cube. Speeds are in
+/// diameters per step, each in its own direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Motion {
     /// None moves.
@@ -103,8 +103,8 @@ impl Motion {
         }
     }
 
-    /// Creates exactly `n` boxes as they are in this step, so many to a cube of the largest diameter: the same boxes in the same order
-    /// as in every other step. O(n).
+    /// Creates exactly `n` boxes as they are in this step, with this density per cube of the largest diameter: the same
+    /// boxes in the same order in every step. O(n).
     pub fn boxes(self, n: usize, density: f64, seed: u64, step: u32) -> Vec<Aabb> {
         let side = cube_root(n.max(1) as f64 / density);
         let space = Particles { side, diameter: 1.0, speed: 0.0 };

@@ -198,9 +198,9 @@ impl Fall {
     }
 }
 
-/// Creates step `step` of a swarm of cubes under a strong gravity that turns once in 6.2 seconds about an axis that turns
-/// as fast: the swarm is pressed against the walls, edges and corners of the world one after another, so every box
-/// moves through most of the world, and where the swarm is densest moves too.
+/// Creates step `step` of a swarm of cubes under a strong gravity that turns once in 6.2 seconds about an axis that
+/// turns as fast. The swarm is pressed against the walls, edges and corners of the world one after another, so every
+/// box moves through most of the world, and the place of the highest density moves too.
 ///
 /// After the scene of that name of Broadmark, with its numbers: those of [`brownian`], and its turning gravity.
 /// Instead of a solver that keeps objects apart, the swarm follows gravity a second late, and is pressed together

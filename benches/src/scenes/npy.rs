@@ -160,9 +160,9 @@ type Result<T> = std::result::Result<T, Error>;
 
 /// Reads boxes from a file.
 ///
-/// The array is `(n, 6)` or `(n, 2, 3)`, minimum corners before maximum corners; in 2D `(n, 4)` or `(n, 2, 2)`, where z is 0. It
-/// holds floats or integers, in either byte order and in C or Fortran order. Numbers that `f32` does not represent are rounded
-/// outward. Invalid boxes are read as they are.
+/// The array is `(n, 6)` or `(n, 2, 3)`, minimum corners before maximum corners; in 2D `(n, 4)` or `(n, 2, 2)`, where z
+/// is 0. It holds floats or integers, in either byte order and in C or Fortran order. Numbers that `f32` does not
+/// represent are rounded outward. Invalid boxes are read as they are.
 ///
 /// # Errors
 /// If the file cannot be read, is not such an array, or is longer or shorter than its header says.

@@ -87,8 +87,9 @@ pub fn cubes(count: usize, seed: u64, boxes: &[Aabb], answers: f64) -> Vec<Aabb>
     (0..count).map(|i| Aabb::from_center_half(within(low, high, random.of(i).unit3()), [half; 3])).collect()
 }
 
-/// Creates rays that go together, of cameras that look at corners of boxes, 144 in a square for each: from far away, or from another
-/// corner. They go into every octant. Some have a limit; with `has_odd` some have no meaning, and some go along a plane of two axes.
+/// Creates coherent rays of cameras that look at corners of boxes, a square of 144 for each: from far away, or from
+/// another corner. They point into every octant. Some have a limit. With `has_odd`, some have no meaning, and some lie
+/// in a plane of two axes.
 pub fn beams(cameras: usize, boxes: &[Aabb], has_odd: bool) -> Vec<Ray> {
     let (low, high) = extent(boxes);
     let diagonal = length(std::array::from_fn(|k| high[k] - low[k])).max(1e-30);

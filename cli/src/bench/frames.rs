@@ -1,4 +1,5 @@
-//! `broadsweep bench frames`: boxes in motion, shown step after step to engines that keep something and to those that do not.
+//! `broadsweep bench frames`: boxes in motion, shown step by step to engines that reuse the last step and to engines
+//! that do not.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,8 +23,8 @@ use crate::{say, text};
 
 /// Measure steps: boxes that move by little, by much, or not at all
 ///
-/// Every engine gets the same steps, in turn. Its pairs are compared with those of the first engine, which is not timed. Ctrl-C
-/// stops after the current step and keeps the finished measurements.
+/// Every engine gets the same steps, in turn. Its pairs are compared with those of the first engine, which is not
+/// timed. Ctrl-C stops after the current step and keeps the finished measurements.
 #[derive(clap::Args)]
 pub struct Args {
     /// The directory for `frames.csv` and the figures; created if there is none

@@ -34,9 +34,9 @@ const OUT: &str = "bench-results";
 
 /// Measure engines side by side, and compare their pairs
 ///
-/// Every engine gets the same boxes, in turn. In scenes that move, each call gets the next step, forward and backward; in all
-/// others, each call is independent. The measured time is that of the whole call, on the GPU from boxes in host memory to pairs
-/// in host memory. Ctrl-C stops after the current run and keeps the finished measurements.
+/// Every engine gets the same boxes, in turn. In scenes that move, each call gets the next step, forward and backward;
+/// in all others, each call is independent. The measured time is that of the whole call, on the GPU from boxes in host
+/// memory to pairs in host memory. Ctrl-C stops after the current run and keeps the finished measurements.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -69,8 +69,8 @@ pub struct Args {
 
     /// The time limit of a call, and approximately of all calls of one engine with one scene [default: 1]
     ///
-    /// An engine that takes longer is listed as over the limit. An engine whose time is predicted from fewer boxes to exceed three
-    /// times the limit is not run.
+    /// An engine that takes longer is listed as over the limit. An engine whose time is predicted from fewer boxes to
+    /// exceed three times the limit is not run.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     limit: Option<f64>,
 
@@ -89,9 +89,9 @@ pub struct Args {
 
     /// Measure the rows of these results again, and show which became slower or faster
     ///
-    /// Other options replace the settings of the results. Fails if a row became slower, by more than the threshold and more than
-    /// the noise, if an answer changed or is wrong, and if a requested row is missing. Rows that seem slower or faster are measured
-    /// twice more, and the median of the three times is compared; files have the first.
+    /// Other options replace the settings of the results. Fails if a row became slower, by more than the threshold and
+    /// more than the noise, if an answer changed or is wrong, and if a requested row is missing. Rows that seem slower
+    /// or faster are measured twice more, and the median of the three times is compared; files have the first.
     #[arg(long, value_name = "OLD.json")]
     compare: Option<PathBuf>,
 

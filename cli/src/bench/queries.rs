@@ -1,4 +1,5 @@
-//! `broadsweep bench queries`: rays, boxes and points as queries of our trees, algorithms of the literature and other libraries.
+//! `broadsweep bench queries`: rays, boxes and points as queries of our trees, algorithms of the literature and other
+//! libraries.
 
 use std::fs;
 use std::path::PathBuf;

@@ -24,8 +24,8 @@ use crate::text;
 /// Reproduce the three experiments of USSCD: frames per second against the number of objects, the size of
 /// their space, and their speed
 ///
-/// Every engine gets the same steps, in turn, and their pairs are compared. Ctrl-C stops after the current step and keeps the
-/// finished measurements.
+/// Every engine gets the same steps, in turn, and their pairs are compared. Ctrl-C stops after the current step and
+/// keeps the finished measurements.
 #[derive(clap::Args)]
 pub struct Args {
     /// The directory for `usscd.csv` and the figures; created if there is none
@@ -112,8 +112,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(if is_stopped() { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
 }
 
-/// Creates the race of the requested engines; where none is named, of those of the paper and ours, without the GPU where
-/// there is none.
+/// Creates the race of the requested engines. Without names, these are the engines of the paper and ours; the GPU
+/// engine only if there is a GPU.
 fn race(args: &Args) -> Result<Race> {
     ensure!(args.seconds >= 0.0, "--seconds is {}; it must not be negative", args.seconds);
     let mut engines = unique(args.engines.iter().copied());

@@ -18,8 +18,8 @@ use crate::{say, text};
 
 /// Measure the cost of worlds: the same count of boxes in one world and in thousands, in the same place
 ///
-/// The density within each world is the same. Both engines search every scene in turn, and for comparison one world without
-/// filters. Ctrl-C stops after the current call and keeps the finished measurements.
+/// The density within each world is the same. Both engines search every scene in turn, and for comparison one world
+/// without filters. Ctrl-C stops after the current call and keeps the finished measurements.
 #[derive(clap::Args)]
 pub struct Args {
     /// The directory for `worlds.csv` and the figures; created if there is none

@@ -26,7 +26,8 @@ pub enum Check {
 }
 
 impl Check {
-    /// Returns each check. Checks that compile few kernels come first; checks with filters, which compile more, come last.
+    /// Returns each check. Checks that compile few kernels come first; checks with filters, which compile more, come
+    /// last.
     pub fn all() -> Vec<Self> {
         let swept = [Kind::Uniform, Kind::Clusters, Kind::Touching, Kind::Infinite, Kind::Invalid];
         let scenes = [(Kind::Uniform, 300, None)].into_iter().chain(swept.map(|kind| (kind, 3000, Some(0))));

@@ -24,7 +24,8 @@ use crate::{text, version};
 /// Print the content of a bug report: versions, adapters, limits, and a test of each engine
 ///
 /// The pairs, events and query answers of the GPU engine on each adapter are compared with those of the CPU engine, and
-/// those of the CPU engine with brute force. The command fails if a test fails or is not run. It also works without an adapter.
+/// those of the CPU engine with brute force. The command fails if a test fails or is not run. It also works without an
+/// adapter.
 #[derive(clap::Args)]
 pub struct Args {
     /// Test only the first adapter whose name contains NAME; `broadsweep adapters` lists them

@@ -61,7 +61,7 @@ impl Subject {
     fn run(self, end: Instant, to: &Sender<(Verdict, f64)>) {
         let send = |(result, seconds): (Result<()>, f64)| {
             let verdict = result.map_or_else(|error| Verdict::Failed(advice::line(&error)), |()| Verdict::Passed);
-            // Nobody receives it after the limit.
+            // After the limit, there is no receiver.
             let _ = to.send((verdict, seconds));
         };
         let engine = match self {
@@ -83,8 +83,8 @@ impl Subject {
     }
 }
 
-/// Turns a panic into an error, such as that of wgpu at an error that it cannot return. Rust's message about the panic, with the
-/// line of the source, goes to standard error.
+/// Turns a panic into an error: wgpu panics at an error that it cannot return. Rust's message about the panic, with the
+/// source line, goes to standard error.
 fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);
@@ -96,12 +96,13 @@ fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Runs work that a driver may keep from ending, or that may panic.
 pub fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let (sender, receiver) = mpsc::channel();
-    // Nobody receives it after the limit.
+    // After the limit, there is no receiver.
     thread::spawn(move || _ = sender.send(caught(|| Ok(work()))));
     receiver.recv_timeout(limit).map_err(|_| anyhow!("no answer in {} s", limit.as_secs()))?
 }
 
-/// Tests each engine in turn. The tests of an engine that do not fit the limit are not run; one that does not end is abandoned.
+/// Tests each engine in turn. The tests of an engine that do not fit the limit are not run; one that does not end is
+/// abandoned.
 pub fn run(subjects: Vec<Subject>, limit: Duration) -> Vec<Outcome> {
     subjects.into_iter().flat_map(|subject| run_on(subject, limit)).collect()
 }

@@ -57,8 +57,8 @@ pub struct Common {
 
     /// The engine that answers [default: gpu if there is a GPU, otherwise cpu]
     ///
-    /// The answers are the same, bit for bit. A software driver does not count as a GPU: the CPU engine is faster on the same
-    /// cores.
+    /// The answers are the same, bit for bit. A software driver does not count as a GPU: the CPU engine is faster on
+    /// the same cores.
     #[arg(long, value_enum)]
     engine: Option<Engine>,
 
@@ -68,8 +68,8 @@ pub struct Common {
 
     /// Compare the answers with brute force
     ///
-    /// Compares at most the first queries of a large batch, in some seconds; the report prints their count. A difference is an
-    /// error, and nothing is written.
+    /// Compares at most the first queries of a large batch, in some seconds; the report prints their count. A
+    /// difference is an error, and nothing is written.
     #[arg(long)]
     verify: bool,
 
@@ -130,8 +130,8 @@ impl<Q: Clone> QueryBatch<Q> {
     }
 }
 
-/// Reads queries from rows of one of these widths: the array of a `.npy` file, or the array `name` of a `.npz` file with query filters
-/// beside it.
+/// Reads queries from rows of one of these widths: the array of a `.npy` file, or the array `name` of a `.npz` file
+/// with query filters beside it.
 fn read<Q>(path: &Path, name: &'static str, widths: &[u64], query: impl Fn(&[f32]) -> Q) -> Result<QueryBatch<Q>> {
     let queries = |(width, numbers): (usize, Vec<f32>)| numbers.chunks_exact(width).map(&query).collect::<Vec<Q>>();
     if input::has_extension(path, "npz") {

@@ -17,14 +17,16 @@ pub struct Args {
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
 
-    /// Points: an (m, 3) or (m, 4) array: x, y, z and, in the fourth column, the largest distance of a box; in 2D (m, 2)
+    /// Points: an (m, 3) or (m, 4) array: x, y, z and, in the fourth column, the largest distance of a box; in 2D
+    /// (m, 2)
     ///
-    /// The array has floats or integers, rounded to the nearest float32. Points in 2D lie at z = 0; for a largest distance in 2D, give
-    /// (m, 4) with z = 0. An .npz file has this array as `points`, and optional query filters: u4 (m,) `group`, `mask`, `body` and
-    /// `world`, `ignore`, the index of a box, and (m, 4) `sphere`, which the spheres of boxes must touch. points:N generates points for the scene.
+    /// The array has floats or integers, rounded to the nearest float32. Points in 2D lie at z = 0; for a largest
+    /// distance in 2D, give (m, 4) with z = 0. An .npz file has this array as `points`, and optional query filters: u4
+    /// (m,) `group`, `mask`, `body` and `world`, `ignore`, the index of a box, and (m, 4) `sphere`, which the spheres
+    /// of boxes must touch. points:N generates points for the scene.
     ///
-    /// The arrays of --out: u4 (m, K) `index`, nearest first, and f4 (m, K) `squared_distance`, rounded down. Where there are
-    /// fewer boxes, the index is 2^32 - 1, and the distance is infinite.
+    /// The arrays of --out: u4 (m, K) `index`, nearest first, and f4 (m, K) `squared_distance`, rounded down. Where
+    /// there are fewer boxes, the index is 2^32 - 1, and the distance is infinite.
     #[arg(value_name = "POINTS.npy|POINTS.npz")]
     points: PathBuf,
 

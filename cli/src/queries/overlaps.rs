@@ -28,19 +28,22 @@ pub struct Args {
 
     /// Shapes: an .npz file with one of `points`, `boxes`, `spheres`, `capsules`, `oriented` and `convex`
     ///
-    /// A row of `points` has x, y, z; of `spheres` centre and radius; of `capsules` both ends and the radius; of `oriented` centre,
-    /// half edges and three axes of unit length. `boxes` has the shapes of `broadsweep pairs`. A row of `convex` is a half-space,
-    /// n_x, n_y, n_z and d for n · x <= d; shape i has the rows from u4 (k + 1,) `convex_offsets`[i] to [i + 1]. In 2D, rows have
-    /// the same numbers without z, and `oriented` has two axes. The arrays have floats or integers. Numbers that float32 does not
-    /// represent are rounded outward in `boxes`, and to nearest elsewhere.
+    /// A row of `points` has x, y, z; of `spheres` centre and radius; of `capsules` both ends and the radius; of
+    /// `oriented` centre, half edges and three axes of unit length. `boxes` has the shapes of `broadsweep pairs`. A row
+    /// of `convex` is a half-space, n_x, n_y, n_z and d for n · x <= d; shape i has the rows from u4 (k + 1,)
+    /// `convex_offsets`[i] to [i + 1]. In 2D, rows have the same numbers without z, and `oriented` has two axes. The
+    /// arrays have floats or integers. Numbers that float32 does not represent are rounded outward in `boxes`, and to
+    /// nearest elsewhere.
     ///
-    /// Points, boxes and spheres are exact. For the other shapes, the answer has every box that touches, and few that do not.
+    /// Points, boxes and spheres are exact. For the other shapes, the answer has every box that touches, and few that
+    /// do not.
     ///
-    /// Optional query filters are u4 (k,) `group`, `mask`, `body` and `world`, `ignore`, the index of a box, and (k, 4) `sphere`,
-    /// which the spheres of boxes must touch. cubes:N generates cubes for the scene that touch about ten boxes each.
+    /// Optional query filters are u4 (k,) `group`, `mask`, `body` and `world`, `ignore`, the index of a box, and (k, 4)
+    /// `sphere`, which the spheres of boxes must touch. cubes:N generates cubes for the scene that touch about ten
+    /// boxes each.
     ///
-    /// The arrays of --out: u4 `index`, the boxes of one shape after the other, ascending within each, and u8 (k + 1,) `offsets`,
-    /// the position of the first box of each shape in it.
+    /// The arrays of --out: u4 `index`, the boxes of one shape after the other, ascending within each, and u8 (k + 1,)
+    /// `offsets`, the position of the first box of each shape in it.
     #[arg(value_name = "SHAPES.npz")]
     shapes: PathBuf,
 

@@ -17,19 +17,21 @@ pub struct Args {
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
 
-    /// Rays: an (m, 6) or (m, 7) array, in 2D (m, 4) or (m, 5): origin, direction and, in the last column of 7 or 5, the largest t
+    /// Rays: an (m, 6) or (m, 7) array, in 2D (m, 4) or (m, 5): origin, direction and, in the last column of 7 or 5,
+    /// the largest t
     ///
-    /// t is in lengths of the direction, which need not be 1. The array has floats or integers, rounded to the nearest float32.
-    /// An .npz file has this array as `rays`, and optional query filters: u4 (m,) `group`, `mask`, `body` and `world`, and
-    /// `ignore`, the index of a box, and (m, 4) `sphere`, which the spheres of boxes must touch. KIND:N, such as camera:1000000, generates rays for the scene: camera, incoherent or short.
+    /// t is in lengths of the direction, which need not be 1. The array has floats or integers, rounded to the nearest
+    /// float32. An .npz file has this array as `rays`, and optional query filters: u4 (m,) `group`, `mask`, `body` and
+    /// `world`, and `ignore`, the index of a box, and (m, 4) `sphere`, which the spheres of boxes must touch. KIND:N,
+    /// such as camera:1000000, generates rays for the scene: camera, incoherent or short.
     #[arg(value_name = "RAYS.npy|RAYS.npz")]
     rays: PathBuf,
 
     /// The hits to find for each ray: the nearest, any, all, or the first K
     ///
-    /// The arrays of --out: for nearest, u4 (m,) `index`, 2^32 - 1 for none, and f4 (m,) `t`, infinite for none; for K the same
-    /// as (m, K), nearest first; for any, b1 (m,) `hit`; for all, u4 `index` and f4 `t`, ascending by index within a ray, and u8
-    /// (m + 1,) `offsets`, the position of the first hit of each ray in them.
+    /// The arrays of --out: for nearest, u4 (m,) `index`, 2^32 - 1 for none, and f4 (m,) `t`, infinite for none; for K
+    /// the same as (m, K), nearest first; for any, b1 (m,) `hit`; for all, u4 `index` and f4 `t`, ascending by index
+    /// within a ray, and u8 (m + 1,) `offsets`, the position of the first hit of each ray in them.
     #[arg(long, value_name = "nearest|any|all|K", default_value = "nearest")]
     hits: Hits,
 

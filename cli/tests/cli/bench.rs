@@ -164,7 +164,7 @@ fn no_boxes_and_one_box_are_measured_like_any() {
 #[test]
 fn what_takes_too_long_is_listed_as_such_and_what_is_refused_too() {
     let place = Place::new();
-    // Nobody is done within a nanosecond; the second size is predicted from the first.
+    // No engine ends within a nanosecond; the second size is predicted from the first.
     let arguments = "bench --scenes uniform --n 500,2000 --engines cpu,brute --limit 1e-9 --out out";
     let table = place.run(arguments);
     assert_eq!(table.matches(" ms, over the limit").count(), 2, "{table}");

@@ -427,7 +427,7 @@ fn a_full_disk_gets_one_clear_line() {
         let line = one_line(&output, arguments);
         assert!(line.contains("No space left"), "{arguments}: {line}");
     }
-    // Nobody to tell, and still no panic (101).
+    // Standard error is full too, and still there is no panic (101).
     let status = place.command("pairs nowhere.npy").stderr(full()).status().unwrap();
     assert_eq!(status.code(), Some(1));
 }

@@ -1,4 +1,5 @@
-//! Draws a scene after some steps, with Avian's ray casts: `cargo run --release --example draw -- pyramid 75 picture.png`.
+//! Draws a scene after some steps, with Avian's ray casts:
+//! `cargo run --release --example draw -- pyramid 75 picture.png`.
 
 use std::error::Error;
 use std::fs::File;

@@ -10,8 +10,8 @@ use avian3d::prelude::*;
 use bevy::ecs::system::SystemParamItem;
 use bevy::prelude::*;
 
-/// Runs Avian's broad phase on a copy of the contact graph before the broad phase in use, and compares the pairs of both in
-/// every step: colliders and their order, bodies, and flags. Hooks are called by both.
+/// Runs Avian's broad phase on a copy of the contact graph before the broad phase in use, and compares the pairs of
+/// both in every step: colliders and their order, bodies, and flags. Hooks are called by both.
 pub struct CheckPlugin<H: CollisionHooks = ()>(PhantomData<H>);
 
 impl<H: CollisionHooks> Default for CheckPlugin<H> {

@@ -1,7 +1,7 @@
 //! Avian's broad phase, replaced by broadsweep's CPU engine: [`BroadsweepBroadPhasePlugin`].
 //!
-//! The plugin is one file, [`plugin`], which a game can copy. [`check`] compares it with Avian's own broad phase in every step;
-//! [`scenes`] has the scenes of the command line and of the tests.
+//! The plugin is one file, [`plugin`], which a game can copy. [`check`] compares it with Avian's own broad phase in
+//! every step; [`scenes`] has the scenes of the command line and of the tests.
 //!
 //! ```no_run
 //! use avian3d::prelude::*;

@@ -1,13 +1,15 @@
 //! Avian's broad phase on broadsweep's CPU engine, in one file: copy it into a game, or depend on this package.
 //!
-//! Avian keeps the *enlarged* box of each collider in a tree for each kind of body, as a *proxy*, and lists the proxies that *moved*
-//! since the last step: those that left their enlarged box or are new. A broad phase adds to the contact graph the pairs of a moved
-//! proxy and any other whose boxes overlap, if Avian's rules accept them; the narrow phase removes pairs whose boxes no longer overlap.
-//! Both broad phases find the same pairs, and pass them to hooks in the same order of the two colliders.
+//! Avian keeps the *enlarged* box of each collider in a tree for each kind of body, as a *proxy*, and lists the proxies
+//! that *moved* since the last step: those that left their enlarged box or are new. A broad phase adds to the contact
+//! graph the pairs of a moved proxy and any other whose boxes overlap, if Avian's rules accept them; the narrow phase
+//! removes pairs whose boxes no longer overlap. Both broad phases find the same pairs, and pass them to hooks in the
+//! same order of the two colliders.
 //!
-//! Here, proxies that rest are in one [`cpu::Tree`], and all others, which are *loose*, in a second one. A step updates the boxes of
-//! moved proxies, refits the second tree, and queries both with the moved proxies. If most loose proxies moved,
-//! [`cpu::BroadPhase`] searches them instead, with filters: two proxies that did not move count as two that sleep.
+//! Here, proxies that rest are in one [`cpu::Tree`], and all others, which are *loose*, in a second one. A step updates
+//! the boxes of moved proxies, refits the second tree, and queries both with the moved proxies. If most loose proxies
+//! moved, [`cpu::BroadPhase`] searches them instead, with filters: two proxies that did not move count as two that
+//! sleep.
 //!
 //! A game that restores [`ColliderTrees`] from a snapshot has to reset [`BroadPhaseCache`].
 
@@ -30,16 +32,19 @@ use broadsweep::filter::GroupRule;
 use broadsweep::{Aabb, Error, Filters, Options, cpu};
 use rayon::prelude::*;
 
-/// The steps after which a proxy that has not moved belongs in the tree of those that rest. Proxies of static bodies belong there at once.
+/// The steps after which a proxy that has not moved belongs in the tree of those that rest. Proxies of static bodies
+/// belong there at once.
 const RESTING_STEPS: u64 = 64;
 
-/// The steps between two decisions whether the tree of resting proxies is worth a build. With fewer, builds take more time than they save.
+/// The steps between two decisions whether the tree of resting proxies is worth a build. With fewer, builds take more
+/// time than they save.
 const DECISION_STEPS: u64 = 16;
 
 /// The growth of the loose tree beyond which it is built again: queries then take longer than a build.
 const GROWTH: f64 = 1.5;
 
-/// The most loose proxies that are all tested against each other, without the threads of rayon's pool: to wake them takes longer.
+/// The most loose proxies that are all tested against each other, without the threads of rayon's pool: to wake them
+/// takes longer.
 const ALONE: usize = 256;
 
 /// The moved proxies that one task queries. A tree answers them in their order, and does not sort them.
@@ -103,7 +108,8 @@ pub struct BroadPhaseCache {
     is_current: bool,
 }
 
-/// Resets the search after a step whose broad phase did not run, for example by a run condition: Avian still clears its list of moved proxies.
+/// Resets the search after a step whose broad phase did not run, for example by a run condition: Avian still clears its
+/// list of moved proxies.
 fn begin_step(mut cache: ResMut<BroadPhaseCache>) {
     if !std::mem::take(&mut cache.is_current) {
         cache.search = None;
@@ -164,7 +170,8 @@ where
 }
 
 impl Proxies<'_, '_> {
-    /// Returns the keys of proxies whose boxes may differ from the cached ones, besides those that Avian lists as moved.
+    /// Returns the keys of proxies whose boxes may differ from the cached ones, besides those that Avian lists as
+    /// moved.
     fn unlisted(&self, is_first_step: bool, detached: &EntityHashSet) -> Vec<Key> {
         if is_first_step {
             return ColliderTreeType::ALL.into_iter().flat_map(|kind| self.of_type(kind)).map(|(key, _)| key).collect();
@@ -294,7 +301,7 @@ impl Search {
         Ok(Self { step: 0, slots: Slots::default(), loose: Group::new()?, resting: Group::new()?, engine })
     }
 
-    /// Finds the pairs of this step that the contact graph does not have, by all rules but those of joints and hooks, in a
+    /// Finds the pairs of this step that the contact graph does not have, by all rules except joints and hooks, in a
     /// fixed order.
     fn find_new<'a>(
         &mut self,
@@ -420,8 +427,8 @@ impl Search {
     }
 }
 
-/// Returns the rules that filters state: layers, bodies, static bodies, and that one of two proxies moved. A proxy that is gone
-/// has no layers, and so meets nobody.
+/// Returns the rules that filters express: layers, bodies, static bodies, and that one of two proxies moved. A removed
+/// proxy has no layers, so it pairs with nothing.
 fn filters_of(keys: &[Key], trees: &ColliderTrees, slots: &Slots, step: u64) -> Filters {
     let proxies: Vec<_> = keys.iter().map(|&key| (trees.get_proxy(key), slots.of(key).moved == step)).collect();
     let proxies = || proxies.iter().copied();
@@ -449,7 +456,8 @@ struct Rules<'a, 'b> {
 }
 
 impl<'a> Rules<'a, '_> {
-    /// Returns the meeting of two proxies whose boxes overlap, if the query of the first finds the second, and if they may be a new pair.
+    /// Returns the meeting of two proxies whose boxes overlap, if the query of the first finds the second, and if they
+    /// may be a new pair.
     fn meeting(&self, first: Key, second: Key) -> Option<Meeting<'a>> {
         let [slot, other_slot] = [first, second].map(|key| self.slots.of(key));
         let moved = |slot: Slot| slot.moved == self.step;
@@ -464,7 +472,8 @@ impl<'a> Rules<'a, '_> {
         is_new.then(|| Meeting { order: (slot.place, order_of(second)), first: a, second: b })
     }
 
-    /// Returns whether the boxes overlap by Avian's test, in which an inverted box overlaps those that contain all of it.
+    /// Returns whether the boxes overlap by Avian's test, in which an inverted box overlaps each box that contains all
+    /// of it.
     fn overlap(&self, first: Key, second: Key) -> bool {
         let [a, b] = [first, second].map(|key| self.trees.tree_for_type(key.tree_type()).get_proxy_aabb(key.id()));
         a.zip(b).is_some_and(|(a, b)| a.intersect_aabb(&b))
@@ -480,8 +489,8 @@ fn order_of(key: Key) -> (u8, u32) {
     (key.tree_type() as u8, key.id().id())
 }
 
-/// Returns the enlarged box of a proxy; one without a box overlaps nothing. If a negative [`CollisionMargin`] inverted the box, its
-/// faces are exchanged, and [`Rules::overlap`] decides.
+/// Returns the enlarged box of a proxy; one without a box overlaps nothing. If a negative [`CollisionMargin`] inverted
+/// the box, its faces are exchanged, and [`Rules::overlap`] decides.
 fn box_of(trees: &ColliderTrees, key: Key) -> Aabb {
     let Some(aabb) = trees.tree_for_type(key.tree_type()).get_proxy_aabb(key.id()) else {
         return Aabb::new([f32::NAN; 3], [f32::NAN; 3]);

@@ -167,7 +167,8 @@ fn stairs(world: &mut World, side: u32) {
     }
 }
 
-/// A body with a head, limbs and a backpack of two colliders. Joints of limbs disable the collisions between the two bodies.
+/// A body with a head, limbs and a backpack of two colliders. Joints of limbs disable the collisions between the two
+/// bodies.
 fn ragdoll(world: &mut World, at: Vec3, numbers: &mut Numbers) {
     let layers = CollisionLayers::from_bits(RAGDOLL, LEVEL | RAGDOLL | LOOSE_PART);
     let spin = AngularVelocity(Vec3::from([(); 3].map(|()| numbers.between(-4.0, 4.0))));

@@ -355,7 +355,8 @@ fn a_collider_that_loses_its_body_in_a_collision_still_meets_others() {
         let mut simulation = Simulation::empty(Engine::Checked);
         let world = simulation.app.world_mut();
         world.insert_resource(Gravity(Vec3::ZERO));
-        // Another collider without a body: Avian drops colliders that come while a tree is rebuilt, as an empty one is in every step.
+        // Another collider without a body: Avian drops colliders that are added while it rebuilds a tree; it rebuilds
+        // an empty tree in every step.
         world.spawn((Collider::sphere(1.0), Transform::from_xyz(0.0, 50.0, 0.0)));
         let collider = (Collider::cuboid(1.0, 1.0, 1.0), CollisionEventsEnabled, Transform::default());
         let platform = world.spawn(collider).id();

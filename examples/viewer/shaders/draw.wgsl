@@ -19,7 +19,8 @@ struct Pointed {
 @group(0) @binding(7) var<storage, read> ages: array<u32>;
 @group(0) @binding(8) var<storage, read> pairs: array<vec2u>;
 
-// Vertices of a box: three faces of two triangles. Boxes are not instances: instances of few vertices leave most of a GPU idle.
+// Vertices of a box: three faces of two triangles. Boxes are not instances: instances of few vertices leave most of a
+// GPU idle.
 const BOX_VERTICES: u32 = 18u;
 
 struct Painted {

@@ -1,4 +1,5 @@
-// Shared by all shaders. `Body`, the motions and `Globals` are twins of the Rust items in `src/scene.rs` and `src/globals.rs`.
+// Shared by all shaders. `Body`, the motions and `Globals` are twins of the Rust items in `src/scene.rs` and
+// `src/globals.rs`.
 
 struct Body {
     home: vec3f,

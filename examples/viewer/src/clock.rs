@@ -132,7 +132,8 @@ impl Clock {
         }
     }
 
-    /// Returns the mean milliseconds of each part in the frames read back since the last call; `None` if there are none.
+    /// Returns the mean milliseconds of each part in the frames read back since the last call; `None` if there are
+    /// none.
     pub fn means(&mut self) -> Option<[f64; PARTS.len()]> {
         self.take_in();
         let (sums, frames) = (take(&mut self.sums), take(&mut self.frames));

@@ -44,7 +44,8 @@ impl Error {
     /// Calls `make`, which creates the device resources of a scene of `box_count` boxes.
     ///
     /// # Errors
-    /// Errors of `make`, and [`Error::NoMemory`]. A browser reports a lack of memory to the error handler of the device instead.
+    /// Errors of `make`, and [`Error::NoMemory`]. A browser reports a lack of memory to the error handler of the device
+    /// instead.
     pub fn with_memory<T>(
         device: &wgpu::Device,
         box_count: u32,

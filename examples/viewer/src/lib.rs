@@ -1,9 +1,9 @@
 //! Simulates boxes, finds their pairs with broadsweep, and draws both.
 //!
-//! [`viewer`] records a frame, with these files in its order: [`simulation`] moves the bodies of a [`scene`] in a compute shader,
-//! [`search`] finds the pairs of their boxes with the library, [`touch`] applies their effects, [`mod@pointer`] queries a tree for
-//! the box under the pointer, and [`picture`] draws boxes and pairs from the buffers. Only counts and times are read back, some
-//! frames later.
+//! [`viewer`] records a frame, with these files in its order: [`simulation`] moves the bodies of a [`scene`] in a
+//! compute shader, [`search`] finds the pairs of their boxes with the library, [`touch`] applies their effects,
+//! [`mod@pointer`] queries a tree for the box under the pointer, and [`picture`] draws boxes and pairs from the
+//! buffers. Only counts and times are read back, some frames later.
 //!
 //! [`window`] shows frames in a window with the panel of [`overlay`], and [`offscreen`] writes them to a file.
 

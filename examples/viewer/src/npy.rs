@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use broadsweep::Aabb;
 
-/// Reads an array of `<f4` or `<f8` in C order, of shape (n, 6) or (n, 2, 3), minimum corners before maximum corners. Doubles are
-/// rounded outward.
+/// Reads an array of `<f4` or `<f8` in C order, of shape (n, 6) or (n, 2, 3), minimum corners before maximum corners.
+/// Doubles are rounded outward.
 ///
 /// # Errors
 /// If the file cannot be read, is another array, or is longer or shorter than its header declares.

@@ -8,7 +8,8 @@ use crate::overlay::{self, Pace};
 use crate::picture::Target;
 use crate::viewer::Viewer;
 
-/// Returns egui's own font for text, whose digits have one width, also for numbers: the page loads a quarter of the bytes of all fonts.
+/// Returns egui's own font for text. Its digits have one width, so it also serves numbers, and the page loads a quarter
+/// of the bytes of all fonts.
 fn fonts() -> egui::FontDefinitions {
     let mut fonts = egui::FontDefinitions::empty();
     let (name, data) = ("Ubuntu Light", epaint_default_fonts::UBUNTU_LIGHT);

@@ -1,4 +1,5 @@
-//! The box under the pointer, and the boxes that touch a sphere there: queries of a tree of the same boxes, on the device.
+//! The box under the pointer, and the boxes that touch a sphere there: queries of a tree of the same boxes, on the
+//! device.
 
 use broadsweep::query::{QueryFilter, Sphere};
 use broadsweep::record::{GpuBatch, GpuPairs};
@@ -74,7 +75,8 @@ impl Pointer {
         queue.write_buffer(&self.pointed, 0, bytemuck::cast_slice(&[NONE; 8]));
     }
 
-    /// Picks the first box on the ray in `globals`, in any world. With `has_sphere`, marks the boxes that touch the sphere at the hit.
+    /// Picks the first box on the ray in `globals`, in any world. With `has_sphere`, marks the boxes that touch the
+    /// sphere at the hit.
     ///
     /// # Errors
     /// Errors of the library.

@@ -42,8 +42,8 @@ impl ReadBack {
 
 /// The broad phase of a scene.
 ///
-/// The frames of a small scene test all pairs until the kernels of the sweep are compiled. That needs few kernels, which
-/// are usually compiled when scene or options change.
+/// The frames of a small scene test all pairs until the kernels of the sweep are compiled. That needs few kernels,
+/// which are usually compiled when scene or options change.
 pub struct Search {
     recorder: Recorder,
     options: Options,
@@ -140,7 +140,8 @@ impl Search {
         self.begin()
     }
 
-    /// Returns whether the kernels of a frame are compiled. Allocates their memory once they are, so that no frame reallocates.
+    /// Returns whether the kernels of a frame are compiled. Then also allocates their memory, so that no frame
+    /// reallocates.
     ///
     /// # Errors
     /// Errors of the library.

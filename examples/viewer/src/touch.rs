@@ -17,7 +17,8 @@ pub struct Touch {
     begin: Kernel,
     end: Kernel,
     end_counted: Kernel,
-    /// `[box_count]` two u32: the last frame in which a pair of the box was created, and the last in which one was lost.
+    /// `[box_count]` two u32: the last frame in which a pair of the box was created, and the last in which one was
+    /// lost.
     pub stamps: wgpu::Buffer,
     /// A u32 with the place of the next lost pair, then three u32 per lost pair.
     pub ended: wgpu::Buffer,

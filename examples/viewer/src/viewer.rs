@@ -157,7 +157,8 @@ impl Viewer {
         &self.gpu
     }
 
-    /// Returns the mean milliseconds of each of the [parts](crate::clock::PARTS) of the frames that were read back since the last call.
+    /// Returns the mean milliseconds of each of the [parts](crate::clock::PARTS) of the frames that were read back
+    /// since the last call.
     pub fn parts(&mut self) -> Option<[f64; crate::clock::PARTS.len()]> {
         self.clock.as_mut().and_then(Clock::means)
     }
@@ -178,8 +179,8 @@ impl Viewer {
         &self.read_back
     }
 
-    /// Points at a position of the picture, from -1 to 1 to the right and upward. The first box there is picked, and the sphere
-    /// moves there.
+    /// Points at a position of the picture, from -1 to 1 to the right and upward. The first box there is picked, and
+    /// the sphere moves there.
     pub fn point_at(&mut self, at: Option<Vec2>) {
         self.pointer_at = at;
         self.is_picking = at.is_some();

@@ -3,9 +3,10 @@
 //!
 //!     cargo run -p broadsweep-compilers --example statistics -- [extremes] [KERNEL...]
 //!
-//! Asks the first device. Mesa's RADV compiles for AMD's GPUs where there is none:
-//! `VK_DRIVER_FILES=…/radeon_icd.x86_64.json RADV_FORCE_FAMILY=navi21` (or gfx1100). Prints a table: each kernel without
-//! switches and with all, and the worst of all its sets. Fails where a kernel that a GPU runs keeps registers in memory.
+//! Uses the first device. Mesa's RADV compiles for AMD's GPUs without one:
+//! `VK_DRIVER_FILES=…/radeon_icd.x86_64.json RADV_FORCE_FAMILY=navi21` (or gfx1100). Prints a table: each kernel
+//! without switches and with all, and the worst of all its sets. Fails if a kernel that a GPU runs spills registers to
+//! memory.
 
 mod vulkan;
 
@@ -17,8 +18,8 @@ use vulkan::{Device, Statistics};
 /// The statistics that must be zero, by the beginnings of their names: registers that did not fit lie in memory.
 const MUST_BE_ZERO: [&str; 4] = ["Spill", "Scratch", "Stack", "Local Memory"];
 
-/// The switches with which kernels of queries need not have zeros. Rare decisions without rounding take most registers: f64 made of u32, sums of 1,152 bits, and
-/// comparisons of overlaps.
+/// The switches with which kernels of queries may spill registers. Rare decisions without rounding take the most
+/// registers: f64 from u32, sums of 1,152 bits, and comparisons of overlaps.
 const MAY_SPILL: [&str; 3] = ["IS_ROUND", "HAS_SPHERES", "SKIPS_SEPARATING"];
 
 /// The statistic that is worse where it is smaller.

@@ -9,8 +9,7 @@ use broadsweep::wgpu::BufferBindingType;
 /// Names and values, in the driver's order.
 pub type Statistics = Vec<(String, u64)>;
 
-/// A device with the features that `wgpu` switches on where they are, as far as compute shaders feel them. It lives until
-/// the program ends.
+/// A device with the features of compute shaders that `wgpu` enables if available. It lives until the program ends.
 pub struct Device {
     name: String,
     device: ash::Device,
@@ -87,8 +86,8 @@ impl Device {
         bindings: &[vk::DescriptorSetLayoutBinding],
     ) -> Result<vk::Pipeline, vk::Result> {
         let device = &self.device;
-        // SAFETY: Each object is made of those above it, which are alive. The three that a pipeline does not need once it
-        // is there are destroyed, but where an error ends the program anyway.
+        // SAFETY: Each object is created from live objects above it. The three objects that a finished pipeline does
+        // not need are destroyed, unless an error ends the program.
         unsafe {
             let set = vk::DescriptorSetLayoutCreateInfo::default().bindings(bindings);
             let set = device.create_descriptor_set_layout(&set, None)?;
@@ -183,6 +182,7 @@ fn create(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Result<ash:
         .push_next(&mut vulkan13)
         .push_next(&mut robust)
         .push_next(&mut statistics);
-    // SAFETY: `info` and all that it points to live until the call returns. A feature that the device lacks is an error.
+    // SAFETY: `info` and everything that it points to live until the call returns. A missing feature of the device is
+    // an error.
     unsafe { instance.create_device(physical, &info, None) }.map_err(message)
 }

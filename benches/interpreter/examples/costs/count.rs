@@ -67,7 +67,7 @@ pub fn count_queries(kind: Kind, n: u32, subgroup: usize) -> Vec<(String, Report
 /// Sets filters for these boxes.
 type Set = fn(&mut Filters, &[Aabb]);
 
-/// The filters that costs are counted with, by name. Each keeps most pairs.
+/// The filters with which costs are counted, by name. Each keeps most pairs.
 #[allow(dead_code)] // for the example alone
 pub const FILTERS: [(&str, Set); 9] = [
     ("groups", |filters, boxes| filters.mask = by_box(boxes, |i| !(1 << (i % 32)))),
@@ -118,7 +118,7 @@ pub fn count_filtered(
     Counted { report: interpreter.report(), found }
 }
 
-/// Counts the costs of a scene of the table, and returns its lines: the kernels of a call with one sort, and those of the
+/// Counts the costs of a scene of the table. Returns its lines: the kernels of a call with one sort, and those of the
 /// other sort.
 pub fn rows(n: u32, is_small: bool) -> Vec<String> {
     let lines = |sort: SortVariant, name: &str| -> Vec<String> {

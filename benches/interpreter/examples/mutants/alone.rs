@@ -1,4 +1,4 @@
-//! Kernels alone, on numbers that no search of few boxes has, as the tests of stages have them.
+//! Kernels alone, on the numbers of the tests of stages, which no search of few boxes has.
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::gpu::buffers::Buffer;
@@ -17,7 +17,7 @@ use laboratory::scenes::Kind;
 use crate::cases::random;
 use crate::searches::device;
 
-/// Runs mutants beside their kernels, and returns what was seen of each.
+/// Runs mutants beside their kernels, and returns the observations of each.
 pub fn compared(mutants: Vec<(String, Mutation)>) -> Vec<Compared> {
     let (interpreter, gpu) = device(8, None);
     interpreter.compare(mutants);
@@ -58,7 +58,7 @@ impl Runs {
         buffer
     }
 
-    /// Creates a buffer that nobody has written.
+    /// Creates an unwritten buffer.
     fn output<T: Pod>(&self, len: usize) -> Buffer<T> {
         Buffer::storage(&self.gpu, "alone", len as u64).expect("memory")
     }
@@ -86,7 +86,7 @@ impl Runs {
     /// events_list: more groups of tiles than one, and lists that do not count.
     fn steps(&self) {
         for (tiles, clash, overflow) in [(1, 0, 0), (65, 0, 0), (130, 0, 0), (65, 1, 0), (65, 0, 1)] {
-            // All pairs are created, and all of as long a list are lost; or one seems to be found.
+            // All pairs are created and all pairs of a list of the same length are lost; or one pair persists.
             let capacity = tiles * EVENT_TILE;
             let written = capacity - 5;
             let words = capacity / 32;
@@ -121,7 +121,8 @@ impl Runs {
         }
     }
 
-    /// giants_test: paths and tests of giants of more than 32 bits, and as many tiles as dispatches just have workgroups.
+    /// giants_test: paths and tests of giants of more than 32 bits, and exactly the count of tiles at the limit of
+    /// workgroups.
     fn divisions(&self) {
         let mut bits = random();
         let sums = |blocks: u32, most: u64, bits: &mut dyn FnMut() -> u64| -> Vec<[u32; 2]> {
@@ -216,7 +217,8 @@ impl Runs {
         self.dispatch("emit_sweep", 1, &buffers);
     }
 
-    /// emit_range: more groups of blocks than invocations, blocks without pairs, and windows that begin and end anywhere.
+    /// emit_range: more groups of blocks than invocations, blocks without pairs, and windows that begin and end
+    /// anywhere.
     fn ranges(&self) {
         let mut bits = random();
         for (blocks, most) in [(0, 1), (1, 100), (257, 8192), (1234, 2), (70_000, 3), (150_000, 1 << 28)] {
@@ -324,7 +326,7 @@ impl Runs {
         }
     }
 
-    /// bin_scatter: more blocks than a group, totals of more than 32 bits, and levels that cost as much as others.
+    /// bin_scatter: more blocks than a group, totals of more than 32 bits, and levels of equal cost.
     fn levels(&self) {
         type Block = [u32; BIN_COUNTS as usize];
         let levels = LEVELS as usize;
@@ -347,7 +349,8 @@ impl Runs {
             let capacities = capacities.collect();
             runs.push((n, blocks, capacities));
         }
-        // Each level but the last three sums to 2³² and a little, over groups that one invocation adds up and others.
+        // The sum of each level except the last three slightly exceeds 2³², over groups that one or several invocations
+        // add up.
         let mut blocks = vec![[1; BIN_COUNTS as usize]; 64 * 70];
         for (level, groups) in
             [[0, 1, 2, 3], [5, 37, 69, 6], [31, 32, 33, 34], [8, 9, 10, 11], [66, 67, 68, 69]].into_iter().enumerate()
@@ -361,7 +364,7 @@ impl Runs {
             blocks[7][levels..][..2].fill(giants);
             runs.push((1024 * 1000, blocks, vec![1 << 24]));
         }
-        // Costs beside four times the least, in both halves.
+        // Costs near four times the least, in both halves.
         for (n, least) in [(1u32, 64u32), (1 << 24, 1 << 24)] {
             for more in [0, 1, 2] {
                 let mut blocks = vec![[0; BIN_COUNTS as usize]; n.div_ceil(BIN_BLOCK) as usize];
@@ -377,8 +380,8 @@ impl Runs {
         }
     }
 
-    /// Chooses the level of blocks with these counts, and finds what comes before the first ones and the first of another group.
-    /// Their boxes are invalid, so that no entry is written.
+    /// Chooses the level of blocks with these counts, and finds the sums before the first blocks and before the first
+    /// block of another group. The boxes are invalid, so no entry is written.
     fn level(&self, box_count: u32, entry_capacity: u32, blocks: &[[u32; BIN_COUNTS as usize]]) {
         let sum = |group: &[[u32; BIN_COUNTS as usize]]| {
             std::array::from_fn::<u32, { BIN_COUNTS as usize }, _>(|k| group.iter().map(|block| block[k]).sum())
@@ -445,7 +448,7 @@ impl Runs {
             if let Some(far) = far {
                 boxes[far] = Aabb::new([-3.0, -9.0, 1.0], [7.0, 5.0, 3.0]);
             } else {
-                // The ordinary boxes are just not half of all, and all that the last workgroup has.
+                // Ordinary boxes are slightly less than half of all, and the last workgroup has no others.
                 let others = boxes.iter_mut().enumerate().filter(|(i, _)| i / 128 % 9 != 8).map(|(_, aabb)| aabb);
                 others.take(9010).for_each(|aabb| aabb.max = [1e30; 3]);
             }

@@ -82,7 +82,7 @@ impl Searches {
         self.0.push(Search { name, subgroup, case });
     }
 
-    /// Adds a search with as little memory as it can do with.
+    /// Adds a search with the least memory that suffices.
     fn add_short(&mut self, name: &'static str, options: Options, boxes: Vec<Aabb>, filters: Filters) {
         let options = short(options, boxes.len(), &filters);
         let case = Case { options, boxes, filters, variant: Portable, what: What::Search };
@@ -122,8 +122,8 @@ impl Searches {
         add("many", 32, SWEEP, Subgroup, Kind::Uniform.generate(9000, 2), none());
     }
 
-    /// Adds numbers at which something ends: half-spaces and margins on whose numbers arithmetic goes wrong, among few
-    /// boxes, as giants, and in worlds; lists that fill blocks and tiles; many tests.
+    /// Adds limits: half-spaces and margins with numbers on which arithmetic goes wrong, among few boxes, as giants,
+    /// and in worlds; lists that fill blocks and tiles; many tests.
     fn of_edges(&mut self) {
         let mut add = |name, subgroup, options, variant, boxes, filters| {
             self.add(name, subgroup, options, variant, boxes, filters);
@@ -159,8 +159,8 @@ impl Searches {
         add("many tests", 8, IN_SWEEP_ORDER, Portable, Kind::Identical.generate(1150, 2), rare(1150));
     }
 
-    /// Adds trees that answer queries with numbers of every kind: with boxes that share them, filters, and worlds without boxes; and
-    /// trees that have hardly any box.
+    /// Adds trees that answer queries with numbers of every kind: with boxes that share these numbers, filters, and
+    /// worlds without boxes; and trees with hardly any box.
     fn of_trees(&mut self) {
         const NAMES: [&str; 5] = [
             "a tree of whole numbers",
@@ -186,8 +186,8 @@ impl Searches {
         self.0.push(Search { name, subgroup: 8, case });
     }
 
-    /// Adds lists in pieces, for which more is found than is kept: in tiles of the sweep, tiles of giants, and words of few
-    /// boxes.
+    /// Adds lists in pieces, with more hits than are retained: in tiles of the sweep, in tiles of giants, and in the
+    /// words of few boxes.
     fn in_pieces(&mut self) {
         let columns = SWEEP.with_cell_size(CellSize::Fixed(1.0)).with_axis(SweepAxis::X);
         let mut add_short = |name, options, boxes, filters| self.add_short(name, options, boxes, filters);
@@ -197,7 +197,7 @@ impl Searches {
         add_short("in pieces, groups of both", SWEEP, Kind::Identical.generate(700, 2), of_both);
         add_short("in pieces, included", SWEEP, Kind::Identical.generate(640, 2), included(640));
         add_short("in pieces, excluded", SWEEP, Kind::Identical.generate(640, 2), excluded(640, 7));
-        // The half-space is in the last world, whose tiles are not kept.
+        // The half-space is in the last world, whose tiles are not retained.
         let mut all = filters(1000);
         all.half_spaces[0].index = 8;
         add_short("in pieces, all filters", SWEEP, Kind::Identical.generate(1000, 2), all);
@@ -220,7 +220,7 @@ impl Searches {
     }
 }
 
-/// Returns options with the smallest budget with which the search is the one that the options request.
+/// Returns options with the smallest budget that allows the search of these options.
 fn short(options: Options, n: usize, filters: &Filters) -> Options {
     let (_, gpu) = device(8, None);
     let plan = |budget| {
@@ -245,7 +245,7 @@ fn other_filters(n: usize) -> Filters {
         normal: [1.0 + index as f32, -0.7 * index as f32, 0.3],
         offset: 0.1 * index as f32 + 0.3,
     };
-    // Around the words that their bits lie in, too.
+    // Also at the borders of the words of their bits.
     let mut indices: Vec<_> = (0..5).map(|k| k * n / 5).chain([31, 32, 33, 63, 64, 65]).filter(|_| n > 99).collect();
     indices.sort_unstable();
     indices.dedup();
@@ -261,7 +261,7 @@ fn masks(n: usize) -> Filters {
     Filters::default().with_mask((0..n).map(|i| (i as u32 % 5 / 2) << 31).collect())
 }
 
-/// Groups and masks of which one is enough.
+/// Groups and masks that accept a pair if either direction does.
 fn any_group(n: usize) -> Filters {
     Filters::default()
         .with_group((0..n).map(|i| 1 << (i % 5)).collect())
@@ -271,7 +271,7 @@ fn any_group(n: usize) -> Filters {
         .with_second((0..n).map(|i| i % 4 == 0).collect())
 }
 
-/// Groups and masks of which both are needed, and few pairs that have them.
+/// Groups and masks that accept a pair only if both directions do. Few pairs satisfy this.
 fn rare(n: usize) -> Filters {
     Filters::default()
         .with_group((0..n).map(|i| 1 << (i * 5 % 32)).collect())
@@ -279,7 +279,7 @@ fn rare(n: usize) -> Filters {
         .with_rule(GroupRule::Both)
 }
 
-/// Groups and masks of which both are needed.
+/// Groups and masks that accept a pair only if both directions do.
 fn both(n: usize) -> Filters {
     let Filters { group, mask, sleeping, second, .. } = filters(n);
     Filters::default()
@@ -303,7 +303,7 @@ fn included(n: usize) -> Filters {
         .with_exclude((0..n - 1).filter(|i| i % 5 == 2).map(pair).collect())
 }
 
-/// Pairs of a box in every so many with others, which are excluded.
+/// Excluded pairs: every nth box with others.
 fn excluded(n: usize, every: usize) -> Filters {
     let others = |giant| (0..n).filter(move |i| i % 3 == 1 && i % every != 0).map(move |i| (giant, i));
     let exclude = (0..n).step_by(every).flat_map(others).map(|(a, b)| Pair::new(a as u32, b as u32)).collect();
@@ -327,7 +327,7 @@ pub fn random() -> impl FnMut() -> u64 {
     }
 }
 
-/// Half-spaces, each behind a box that it touches or only just does not.
+/// Half-spaces, each behind a box that it touches or nearly touches.
 fn half_spaces(n: usize) -> (Vec<Aabb>, Filters) {
     let mut bits = random();
     let drawn = std::iter::repeat_with(|| half_space_and_box(&mut bits)).filter(|(half_space, aabb)| {
@@ -348,8 +348,8 @@ fn half_spaces(n: usize) -> (Vec<Aabb>, Filters) {
     (boxes, Filters::default().with_half_spaces(half_spaces))
 }
 
-/// Half-spaces and points for which two products cancel, up to a rest of every power, and a third one takes the rest away,
-/// or almost, or a little more.
+/// Half-spaces and points with two products that cancel, except for a rest of every power. A third product cancels the
+/// rest, almost cancels it, or exceeds it slightly.
 fn carries() -> Vec<(HalfSpace, Aabb)> {
     let power = |k: i32| 2f32.powi(-k);
     let case = |(k, step): (i32, usize)| {
@@ -369,7 +369,7 @@ fn carries() -> Vec<(HalfSpace, Aabb)> {
 fn margins(n: usize) -> (Vec<Aabb>, Filters) {
     let mut bits = random();
     let drawn = (0..n).map(|_| bound_and_margin(&mut bits));
-    // Numbers at which something ends, each with each.
+    // Limits, in all combinations.
     let ends = [0.0, f32::from_bits(1), f32::MIN_POSITIVE, f32::MIN_POSITIVE.next_down(), 1.0, f32::MAX];
     let bounds = ends.into_iter().chain([f32::INFINITY]).flat_map(|x| [x, -x]);
     let of_ends = bounds.flat_map(|bound| ends.map(|margin| (bound, margin)));
@@ -382,7 +382,7 @@ fn margins(n: usize) -> (Vec<Aabb>, Filters) {
     (bounds.iter().enumerate().map(aabb).collect(), Filters::default().with_margin(margin))
 }
 
-/// Points, and in place of one in every so many a slab without end along x and y.
+/// Points. Every nth point is replaced by a slab without end along x and y.
 fn slabs(n: usize, every: usize) -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(n, 2);
     for (i, aabb) in boxes.iter_mut().enumerate() {

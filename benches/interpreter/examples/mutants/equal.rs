@@ -1,11 +1,11 @@
-//! Mutants that no search tells from their kernel, and why.
+//! Mutants that no search distinguishes from their kernel, and the reasons.
 
-/// Why a mutant is not caught.
+/// The reason why a mutant is not caught.
 #[derive(Clone, Copy)]
 pub enum Reason {
-    /// No input can tell it from its kernel.
+    /// No input distinguishes it from its kernel.
     Equal(&'static str),
-    /// The tests of stages tell it from its kernel, with numbers that no search of a few boxes has.
+    /// The tests of stages distinguish it from its kernel, with numbers that no search of few boxes has.
     Stages(&'static str),
 }
 
@@ -18,8 +18,8 @@ use crate::needless::{IN_DOUBLES, IN_SUMS, is_of, own_lines};
 const CARRIES: Reason = Stages(
     "exact::counts_of_64_bits_carry_at_every_edge compares this function with the host's, and every change of it shows there",
 );
-/// Arithmetic that has tests of its own on many more numbers, and why what changes it is caught: `arithmetic.rs` of the tests of kernels
-/// runs each change of these files on the same numbers.
+/// Arithmetic with its own tests on many more numbers, and the reason why its changes are caught: `arithmetic.rs` of
+/// the tests of kernels runs each change of these files on the same numbers.
 const COMPARED: [(&str, Reason); 5] = [
     (include_str!("../../../../shaders/tree/double.wgsl"), DOUBLES),
     (include_str!("../../../../shaders/tree/long_sum.wgsl"), SUMS),
@@ -33,7 +33,7 @@ const DOUBLES: Reason = Stages(
 const SUMS: Reason = Stages(
     "sums_of_products::sums_of_products_are_those_of_integers_of_any_length compares it, and every change of it shows there",
 );
-/// Of a difference of 64 bits, only the lower half is used.
+/// Only the lower half of a 64-bit difference is used.
 const LOWER_HALF: Reason = Equal("the kernel takes the lower half of the difference, and this changes the upper one");
 /// Any other invocation could do the same.
 const ANY_ONE: Reason = Equal("one invocation does it, whichever: all of them have the same values");
@@ -52,12 +52,12 @@ const FRACTIONS: Reason = Equal("the kernel takes the cells of the place, and th
 const MINUS_ZERO: Reason =
     Equal("only -0 is taken for another number, and its magnitude, zero, adds as much with either sign");
 
-/// Where a bisection begins, ends and cuts.
+/// The start, the end and the cuts of a bisection.
 const ANY_RANGE: Reason = Equal("the search finds the same place in any range that holds it, wherever it is cut");
 const GUESS: Reason = Equal("this kernel only guesses with it, and a number is rounded to the same from any guess");
 const UNREAD: Reason = Equal("this kernel decides everything exactly, and reads no f32 result");
 
-/// The kernel (or any), what is changed, a part of the line, and why it is not caught.
+/// The kernel (or any), the change, a part of the line, and the reason why it is not caught.
 const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("events_find", "2 becomes 3", "let middle = first + (end - first) / 2u;", ANY_RANGE),
     ("events_find", "2 becomes 3", "let middle = first + min(most - 1u, (end - first) / 2u);", ANY_RANGE),
@@ -267,7 +267,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("", "", "y = (groups - 1u) / x + 1u;", CARRIES),
 ];
 
-/// Returns why a mutant that survived did, if that is known.
+/// Returns the reason why a mutant survived, if it is known.
 pub fn reason(kernel: &str, text: &str) -> Option<Reason> {
     // The change, the line before, the changed line, and the next line.
     let (what, lines) = text.split_once(":\n")?;
@@ -282,7 +282,7 @@ pub fn reason(kernel: &str, text: &str) -> Option<Reason> {
     if let Some((.., why)) = IN_SUMS.iter().chain(IN_DOUBLES).find(|entry| is_of(text, entry)) {
         return Some(Equal(why));
     }
-    // A constant is another one wherever it is used, and not only there.
+    // A changed constant changes all its uses, not only this one.
     if own_lines(text).starts_with("const ") {
         return None;
     }

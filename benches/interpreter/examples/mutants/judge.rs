@@ -11,12 +11,12 @@ use interpreter::{Finding, Interpreter, Mutation, Report};
 use crate::alone;
 use crate::cases::{Search, searches};
 
-/// Submissions of a search, beyond which it does not end.
+/// The most submissions of a search. A search with more does not end.
 const MOST_SUBMISSIONS: u64 = 4000;
-/// Bytes of a buffer, beyond which the library was given garbage.
+/// The most bytes of a buffer. A larger one shows that the library got garbage.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A change of a kernel, and what became of it.
+/// A change of a kernel, and its verdict.
 pub struct Mutant {
     pub kernel: &'static str,
     pub mutation: Mutation,
@@ -50,7 +50,7 @@ impl Verdict {
         }
     }
 
-    /// Returns in which search, and what was found.
+    /// Returns the search and its finding.
     pub fn detail(&self) -> &str {
         match self {
             Self::Pairs(detail) | Self::Fault(detail) | Self::Outputs(detail) | Self::Alone(detail) => detail,
@@ -65,8 +65,8 @@ enum Outcome {
     Failed(String),
 }
 
-/// Judges mutants: runs searches until each of them is caught by a fault or by pairs, or there are no more. Then kernels run
-/// alone with those that survived.
+/// Judges mutants: runs searches until a fault or wrong pairs caught each mutant, or no search is left. Then runs the
+/// kernels of the surviving mutants alone.
 pub fn judge(mutants: &mut [Mutant]) {
     for search in searches() {
         let name = search.name;
@@ -110,7 +110,7 @@ pub fn judge(mutants: &mut [Mutant]) {
     }
 }
 
-/// A search, with what is right.
+/// A search with its expected result.
 struct Bench {
     search: Search,
     interpreter: Interpreter,
@@ -143,7 +143,7 @@ impl Bench {
     }
 
     fn search(&self) -> Outcome {
-        // The library may be given garbage, and may panic; the verdict says so.
+        // The library may get garbage and panic; the verdict reports it.
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| ()));
         let result = catch_unwind(AssertUnwindSafe(|| self.search.case.find(&self.gpu)));

@@ -1,5 +1,5 @@
-//! Checks that the numbers with which the tests of stages compare arithmetic show every change of it: counts of 64 bits, doubles, sums of
-//! products.
+//! Checks that the numbers with which the tests of stages compare arithmetic show every change of it: 64-bit counts,
+//! doubles, sums of products.
 
 use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
@@ -41,8 +41,8 @@ fn exact_arithmetic(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invo
     );
 }";
 
-/// Runs a kernel, which has operands and results, beside all changes of its logic. Returns those that no result shows, and how many
-/// there are.
+/// Runs a kernel with operands and results beside all changes of its logic. Returns the changes that no result shows,
+/// and the count of all changes.
 fn not_seen(source: &Source, operands: &[[u32; 4]]) -> (Vec<String>, usize) {
     let module = source.module().unwrap();
     let describe = |mutation: &Mutation| mutation.describe(&module, &source.text());
@@ -52,7 +52,7 @@ fn not_seen(source: &Source, operands: &[[u32; 4]]) -> (Vec<String>, usize) {
     interpreter.compare(mutants.iter().map(|&mutation| (source.label.to_owned(), mutation)));
     let input = Buffer::<[u32; 4]>::storage(&gpu, "operands", operands.len() as u64).unwrap();
     input.write(&gpu, operands);
-    // As much as any kernel writes of one operand.
+    // The most words that a kernel writes for one operand.
     let results = Buffer::<[u32; 14]>::storage(&gpu, "results", operands.len() as u64).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut pass = Pass::begin(&gpu, &mut encoder);
@@ -86,7 +86,7 @@ fn every_change_of_the_arithmetic_of_64_bits_shows_in_the_numbers_that_it_is_com
     assert!(count > 50, "{count} changes");
 }
 
-/// Compares what no result shows with what is listed.
+/// Compares the changes that no result shows with the listed ones.
 fn assert_needless(not_seen: &[String], listed: &[(&str, &str, &str)]) {
     assert_eq!(not_seen.len(), listed.len(), "{not_seen:#?}");
     for entry in listed {

@@ -11,7 +11,7 @@ fn the_table_of_costs_is_that_of_the_kernels() {
     let mut lines = table.lines();
     assert_eq!(lines.next(), Some(COLUMNS));
     let lines: Vec<&str> = lines.collect();
-    // The small scenes of it; all of it takes minutes.
+    // Only the small scenes: the whole table takes minutes.
     for (n, is_small) in TABLE.into_iter().filter(|&(n, _)| n <= 3000) {
         for row in rows(n, is_small) {
             assert!(

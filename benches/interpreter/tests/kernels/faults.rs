@@ -6,11 +6,11 @@ use broadsweep::wgpu;
 
 use super::*;
 
-/// Words of the buffer, and how many of them are written before.
+/// Words of the buffer, and the count of words that are written before.
 const WORDS: u64 = 64;
 const WRITTEN: u64 = 32;
 
-/// Runs a kernel of 16 invocations, in subgroups of 8, and returns what is wrong with it.
+/// Runs a kernel of 16 invocations, in subgroups of 8, and returns its faults.
 fn faults(body: &str, groups: u32) -> BTreeSet<Fault> {
     let text = format!(
         "@group(0) @binding(0) var<storage, read_write> words: array<u32>;
@@ -57,7 +57,7 @@ fn faults(body: &str, groups: u32) -> BTreeSet<Fault> {
     interpreter.report().findings.into_keys().map(|finding| finding.fault).collect()
 }
 
-/// Checks that this fault and no other is found, and none where the mistake is not made.
+/// Checks that exactly this fault is found, and none without the mistake.
 fn check_fault(fault: Fault, wrong: &str, right: &str, groups: u32) {
     assert_eq!(faults(wrong, groups), BTreeSet::from([fault]), "{wrong}");
     assert_eq!(faults(right, groups), BTreeSet::new(), "{right}");

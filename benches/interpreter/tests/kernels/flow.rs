@@ -90,7 +90,7 @@ fn few_boxes_are_exact_and_clean() {
 fn boxes_in_many_cells_are_exact_and_clean() {
     let device = device(32, None);
     let boxes = boxes_in_many_cells(1500);
-    // As they are, and where cells have to be merged, since there is no room for so many entries.
+    // With these cells, and with merged cells, since the capacity is too small for all entries.
     let edge = boxes[1].max[0] - boxes[1].min[0];
     for cell_size in [CellSize::Auto, CellSize::Fixed(edge / 8.0)] {
         let options = SWEEP.with_cell_size(cell_size);
@@ -158,7 +158,7 @@ fn lists_in_many_pieces_are_exact_and_clean() {
 fn recorded_steps_are_exact_and_clean() {
     for (subgroup, options) in [(8, SWEEP), (32, SWEEP.with_all_pairs_up_to(Some(u32::MAX)))] {
         let (interpreter, gpu) = device(subgroup, None);
-        // More pairs than a workgroup compares, and enough for two boxes that are said to be one to show.
+        // More pairs than a workgroup compares, and enough to show two boxes that are declared to be one.
         let boxes = Kind::Clusters.generate(1100, 2);
         for filters in [Filters::default(), filters(boxes.len())] {
             let context = format!("steps at {subgroup}");

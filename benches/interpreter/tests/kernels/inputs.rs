@@ -34,7 +34,7 @@ pub fn spheres(boxes: &[Aabb]) -> Vec<[f32; 4]> {
         let [x, y, z] = [0, 1, 2].map(|k| finite(0.5 * (aabb.min[k] + aabb.max[k])));
         let half = finite(0.5 * (aabb.max[i % 3] - aabb.min[i % 3]).abs());
         match i % 4 {
-            // Of whole numbers, with a distance of exactly five. Some reach into each other by a last bit.
+            // Whole numbers, with a distance of exactly five. Some spheres overlap by a last bit.
             0 if i % 3 == 0 => [3.0 * (1 + i / 20 % 2) as f32, 4.0 * (1 + i / 36 % 2) as f32, 0.0, 2.5f32.next_up()],
             0 => [3.0 * (1 + i / 20 % 2) as f32, 4.0 * (1 + i / 36 % 2) as f32, 0.0, 2.5],
             1 => [x, y, z, f32::INFINITY],

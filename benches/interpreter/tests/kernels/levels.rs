@@ -1,5 +1,5 @@
-//! The levels of a tree above its lowest ones, alone: in the library, only trees of more than a million boxes have a level that `tree_top`
-//! builds in more than one round.
+//! The levels of a tree above its lowest ones, alone: in the library, only trees of more than a million boxes have a
+//! level that takes more than one round of `tree_top`.
 
 use broadsweep::internals::constants::BOTTOM_BOXES;
 use broadsweep::internals::gpu::buffers::Buffer;
@@ -14,13 +14,13 @@ use crate::tree_queries::{encoder, read};
 /// Words of a node.
 const NODE_WORDS: usize = 16;
 
-/// Returns the bounds of nodes: a box each, or nothing where it is invalid.
+/// Returns the bounds of nodes: a box each, or nothing if it is invalid.
 fn bounds_of_nodes(boxes: &[Aabb]) -> Vec<Aabb> {
     let places: Vec<u32> = (0..boxes.len() as u32).collect();
     leaves(boxes, &places)
 }
 
-/// Takes the words of nodes for pairs.
+/// Converts the words of nodes to pairs.
 fn as_pairs(words: &[u32]) -> Vec<Pair> {
     words.chunks(2).map(|two| Pair { a: two[0], b: two[1] }).collect()
 }

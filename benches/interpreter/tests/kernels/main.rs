@@ -1,5 +1,5 @@
-//! The library on the interpreter: its pairs are right, no kernel does anything that a GPU might do otherwise, and what is
-//! taken out of a kernel on purpose is noticed.
+//! The library on the interpreter: its pairs are right, no kernel does anything that a GPU might do otherwise, and
+//! every deliberate removal from a kernel is noticed.
 
 mod arithmetic;
 mod costs;
@@ -32,13 +32,13 @@ use laboratory::scenes::Kind;
 use inputs::{filters, spheres};
 use searches::*;
 
-/// Returns whether tests take what time they need, by BROADSWEEP_LONG=1. Without it those that take longest leave out what
-/// shows the same again.
+/// Returns whether tests may take a long time, by BROADSWEEP_LONG=1. Without it, the longest tests leave out
+/// repetitions.
 fn is_long() -> bool {
     std::env::var("BROADSWEEP_LONG").is_ok_and(|value| value == "1")
 }
 
-/// Why it does not matter which of several invocations is first.
+/// The reason why the order of several invocations does not matter.
 const IN_ANY_ORDER: &str = "a list that no window cuts is put together in any order, and sorted";
 
 /// The known findings: kernel, fault, access, and the reason to accept it.

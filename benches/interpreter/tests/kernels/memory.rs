@@ -1,11 +1,11 @@
-//! Memory of a workgroup that nobody has written.
+//! Unwritten memory of a workgroup.
 
 use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
 
 use super::*;
 
-/// Two workgroups, so that the second one must not see what the first one left.
+/// Two workgroups: the second must not read values of the first.
 fn faults(label: &'static str, own: &'static str) -> Vec<Fault> {
     let (interpreter, gpu) = device(8, None);
     let source = Source { label, own, shared: &[] };

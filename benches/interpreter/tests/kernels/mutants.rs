@@ -1,5 +1,5 @@
-//! The interpreter sees kernels that are wrong: each barrier is left out, each atomic is done as if it were none, and
-//! neighbouring stores are done in the other order.
+//! The interpreter notices wrong kernels: each barrier is left out, each atomic is replaced by plain accesses, and
+//! neighbouring stores are exchanged.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,8 +7,8 @@ use interpreter::{Compared, Mutation};
 
 use super::*;
 
-/// Runs mutants beside their kernels, and returns what was seen of each. A mutant runs in at most its number of `most_cases`,
-/// and in no further case once it is caught.
+/// Runs mutants beside their kernels. Returns the observations of each. A mutant runs in at most its count of
+/// `most_cases`, and in no further case once it is caught.
 fn compared(mutants: &[(String, Mutation)], most_cases: &[usize]) -> Vec<Compared> {
     let mut seen = vec![Compared::default(); mutants.len()];
     let mut ran_in = vec![0; mutants.len()];
@@ -44,17 +44,17 @@ fn describe((kernel, mutation): &(String, Mutation)) -> String {
     mutation.describe(&source.module().unwrap(), &source.text())
 }
 
-/// An invocation stores what nobody else touches between two barriers.
+/// Between two barriers, one invocation alone accesses the stored words.
 const ALONE: &str = "needless: between two barriers, one invocation alone touches the word";
 /// Two stores to two elements, or by two pointers.
 const ELEMENTS: &str = "needless: two places wherever both are stored, and values that were loaded before";
-/// The value of the second store is the same whether or not the first store is done before.
+/// The first store does not change the value of the second.
 const NOT_TAKEN: &str = "no case makes the first store change what the second one reads";
 
-/// Words and variables that one invocation alone touches.
+/// Words and variables that one invocation alone accesses.
 const OWN: &str = "needless: two places of one invocation, and neither value rests on the other";
 
-/// Where a lower root makes a round shape touch later, but not by an `f32`.
+/// A lower root makes a round shape touch later, but by less than an `f32` can show.
 const NO_ROOT: &str = "no case of this kernel has a root that changes a time; those of query_first have";
 
 /// Words of a sum that carry into the next one.
@@ -72,10 +72,10 @@ const ONE_GROUP: &str = "no case has two groups of tiles of pairs";
 /// A tree of every case is sorted in one section: two take more boxes than a tile of the sort.
 const ONE_SECTION: &str = "no case has a tree of two sections";
 
-/// The interpreter knows who wrote a word last, and the invocation that stores is the first to add.
+/// The interpreter knows the last writer of a word, and the storing invocation is the first to add.
 const HIDDEN: &str = "the invocation that stores adds first, and those that add later race with nobody";
 
-/// Barriers that are not missed: kernel, line of the source, and why.
+/// Barriers that can be left out unnoticed: kernel, line of the source, and reason.
 const BARRIERS_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("sweep_test", "workgroupBarrier(); // before the sections of the next tiles are looked up", SIXTEEN_TILES),
     ("order_sort", "workgroupBarrier(); // before elements are counted in the same words", HIDDEN),
@@ -83,7 +83,7 @@ const BARRIERS_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("sort_ballot", "workgroupBarrier(); // before the next tile counts in the same words", ONE_TILE),
 ];
 
-/// Atomics that are not missed: kernel, line of the source, and why.
+/// Atomics that can be replaced unnoticed: kernel, line of the source, and reason.
 const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("bin_count", "atomicStore(&giants[local], 0u);", ALONE),
     ("bin_count", "atomicStore(&invalid, 0u);", ALONE),
@@ -128,8 +128,8 @@ const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("query_place", "atomicStore(&blocks[place + 2u], words[2]);", ALONE),
 ];
 
-/// Stores whose order is not missed, though the source does not show at once that it cannot be seen: as above, with the
-/// line of the first.
+/// Stores that can be exchanged unnoticed, though the source does not show at once why: as above, with the line of the
+/// first.
 const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("prepare_count", "result.is_beyond = is_beyond;", OWN),
     ("prepare_boxes", "prepared[i * 3u] = low.xy;", ELEMENTS),
@@ -228,15 +228,15 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("query_times", "var rest = shl64(digits.rest, 2u);", NO_ROOT),
 ];
 
-/// Finds the entry of a mutant among those that are known not to be missed.
+/// Finds the entry of a mutant among the known unnoticed ones.
 fn entry_of(mutant: &(String, Mutation), known: &[(&str, &str, &str)]) -> Option<usize> {
     let text = describe(mutant);
     let line = text.lines().nth(2).unwrap_or_default().trim();
     known.iter().position(|&(kernel, of, _)| kernel == mutant.0 && of == line)
 }
 
-/// Fails unless exactly the mutants in `known` are not missed, and none of `unseen` is caught. Those in `known` run in one case,
-/// with BROADSWEEP_LONG=1 in all.
+/// Fails unless exactly the mutants in `known` are unnoticed, and none of `unseen` is caught. Those in `known` run in
+/// one case, with BROADSWEEP_LONG=1 in all cases.
 fn assert_missed(
     mutants: &[(String, Mutation)],
     unseen: &[(String, Mutation)],
@@ -317,7 +317,7 @@ fn the_order_of_stores_is_missed_where_it_can_be_seen() {
     let (apart, others): (Vec<_>, Vec<_>) = mutants(Mutation::stores).into_iter().partition(is_apart);
     println!("{} swaps of stores to different places", apart.len());
     let apart: Vec<_> = apart.into_iter().step_by(if is_long() { 1 } else { 16 }).collect();
-    // That they are apart is seen from the source. This looks for a source that is read wrongly, in one case: it does not reach
-    // what only other cases run.
+    // The source shows that these stores are apart. This test looks for a misread source, in one case: it does not
+    // reach code that only other cases run.
     assert_missed(&others, &apart, |_, seen| seen.is_caught(), STORES_NOT_MISSED);
 }

@@ -1,11 +1,13 @@
-//! Changes of arithmetic that no numbers show, and why: what becomes what, a part of the line (and of the one behind), and the reason.
+//! Changes of arithmetic that no numbers show, with the reason: the change, a part of the line (and of the next one),
+//! and the reason.
 
-/// Returns the line that is changed, and the one behind it: of what is changed, the line before, the line itself, and the one behind.
+/// Returns the changed line and the next one. The text has the change, the previous line, the line itself, and the next
+/// one.
 pub fn own_lines(text: &str) -> String {
     text.lines().skip(2).map(str::trim).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns whether a change is the one of an entry.
+/// Returns whether a change is that of an entry.
 pub fn is_of(text: &str, (change, line, _): &(&str, &str, &str)) -> bool {
     let own = own_lines(text);
     let end = own.find('\n').unwrap_or(own.len());

@@ -28,7 +28,7 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb]) -> Result<Vec<Pair>, 
     Ok(all)
 }
 
-/// Returns what is right.
+/// Returns the expected result.
 pub fn expected(boxes: &[Aabb]) -> Vec<Pair> {
     let points = spheres(boxes);
     let centers: Vec<[f32; 3]> = points.iter().map(|&[x, y, z, _]| [x, y, z]).collect();

@@ -9,10 +9,10 @@ use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, PairOrder
 use interpreter::Interpreter;
 use laboratory::scenes::Kind;
 
-/// The whole flow, also where boxes are few.
+/// The whole flow, even for few boxes.
 pub const SWEEP: Options = Options::new().with_all_pairs_up_to(Some(0)).with_order(PairOrder::Canonical);
 
-/// Turns of loops that a query takes in one dispatch: so few that some are left to the next, in more than one workgroup.
+/// Turns of loops that a query takes in one dispatch: so few that some remain for the next, in more than one workgroup.
 const TURNS: u32 = 60;
 
 /// A search in which kernels run, or a tree that is queried, or steps, or levels of a tree.
@@ -35,12 +35,12 @@ pub enum What {
     Steps(steps::Kind),
     /// Points and spheres in their middle are recorded.
     Points,
-    /// They bound the leaves of a tree, of which the levels above are made.
+    /// They bound the nodes of a tree, from which the levels above are built.
     Levels,
 }
 
 impl Case {
-    /// Runs it, and returns the pairs that were found; of a tree the answers, number for number; of steps all lists.
+    /// Runs the case. Returns the pairs; for a tree the answers, number for number; for steps all lists.
     pub fn find(&self, gpu: &Gpu) -> Result<Vec<Pair>, Error> {
         match self.what {
             What::Search => {
@@ -62,7 +62,7 @@ impl Case {
         }
     }
 
-    /// Returns what is right.
+    /// Returns the expected result.
     pub fn expected(&self) -> Vec<Pair> {
         match self.what {
             What::Search => {
@@ -82,12 +82,12 @@ impl Case {
     }
 }
 
-/// Takes the answers of a tree for pairs, number for number.
+/// Converts the answers of a tree to pairs, number for number.
 fn as_pairs(answers: &[u64]) -> Vec<Pair> {
     answers.iter().map(|&answer| Pair { a: (answer >> 32) as u32, b: answer as u32 }).collect()
 }
 
-/// Creates a device, which sorts in this variant, or in the one that it would choose itself.
+/// Creates a device that sorts with this variant, or with its default variant.
 pub fn device(subgroup: usize, variant: Option<SortVariant>) -> (Interpreter, Gpu) {
     let interpreter = Interpreter::new(subgroup, wgpu::DeviceType::DiscreteGpu);
     for source in kernels::sources() {
@@ -98,7 +98,7 @@ pub fn device(subgroup: usize, variant: Option<SortVariant>) -> (Interpreter, Gp
     (interpreter, gpu.with_sort(variant).expect("subgroups"))
 }
 
-/// Creates boxes of which some are in many more cells than most.
+/// Creates boxes, some of which are in many more cells than most.
 pub fn boxes_in_many_cells(n: usize) -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(n, 1);
     for aabb in boxes.iter_mut().step_by(97) {
@@ -127,7 +127,7 @@ pub fn least_budget(n: usize, options: Options) -> u64 {
     }
 }
 
-/// Lists searches that run every kernel between them; those that take long come last, when most mutants have been seen.
+/// Lists searches that together run every kernel. Long searches come last, when most mutants are already caught.
 pub fn cases() -> Vec<Case> {
     let case = |options, boxes: Vec<Aabb>, is_filtered: bool, variant| {
         let filters = if is_filtered { filters(boxes.len()) } else { Filters::default() };
@@ -147,7 +147,7 @@ pub fn cases() -> Vec<Case> {
         filters,
         ..case(SWEEP, boxes, false, SortVariant::Portable)
     };
-    // Ground that worlds have in common, among boxes of one world each.
+    // Common ground of all worlds, among boxes of single worlds.
     let world = (0..900).map(|i| if i % 3 > 0 { Filters::GLOBAL } else { i % 150 }).collect();
     let ground = Filters::default().with_world(world);
     let (cut, cut_filters) = steps::with_half_spaces(Kind::Uniform.generate(350, 1), Filters::default());
@@ -177,11 +177,12 @@ pub fn cases() -> Vec<Case> {
         },
         Case { filters: touching, ..case(few, same, false, SortVariant::Portable) },
         Case { what: What::Points, ..case(SWEEP, Kind::Uniform.generate(300, 1), false, SortVariant::Portable) },
-        // Levels of 263, 33, 5 and 1 nodes: the first takes two rounds of its workgroup, and its last node has two children.
+        // Levels of 263, 33, 5 and 1 nodes: the first takes two rounds of its workgroup, and its last node has two
+        // children.
         Case { what: What::Levels, ..case(SWEEP, tree_queries::boxes(2098), false, SortVariant::Portable) },
         tree(tree_queries::boxes(150), tree_queries::QueriedFrom::Device),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Portable),
-        // More boxes than one workgroup builds the lowest nodes of.
+        // More boxes than the lowest nodes of one workgroup have.
         tree_of(
             tree_queries::boxes(BOTTOM_BOXES as usize + 50),
             tree_queries::QueriedFrom::Host,

@@ -1,4 +1,4 @@
-//! Steps that are recorded.
+//! Recorded steps.
 
 use broadsweep::filter::HalfSpace;
 use broadsweep::internals::mirror;
@@ -8,7 +8,7 @@ use bytemuck::Pod;
 
 use crate::tree_queries::read;
 
-/// A step, and what is said of its boxes.
+/// A step, and the declared facts about its boxes.
 struct Frame {
     boxes: Vec<Aabb>,
     generations: Option<Vec<u32>>,
@@ -31,7 +31,7 @@ fn frames(boxes: &[Aabb], owner: Option<&Aabb>) -> Vec<Frame> {
     };
     let generations = |of: u32| Some((0..n).map(|i| u32::from(i % 40 == of)).collect());
     let elsewhere = |i: u32| if i % 30 == 4 { Step::NEW } else { (i + n / 3) % n };
-    // Any two of them meet, where the region owns them: more pairs than there is room for.
+    // All pairs overlap and are owned by the region: more pairs than the capacity.
     let owned =
         boxes.iter().find(|aabb| owner.is_none_or(|owner| owner.owns(aabb, aabb))).expect("a box of the region");
     let together = vec![*owned; boxes.len()];
@@ -47,7 +47,7 @@ fn frames(boxes: &[Aabb], owner: Option<&Aabb>) -> Vec<Frame> {
     ]
 }
 
-/// Creates steps of these boxes, of which few move. Only a number of boxes that lies in a buffer may change.
+/// Creates steps of these boxes. Few boxes move, and the count of boxes changes only if it lies in a buffer.
 fn few_moving(boxes: &[Aabb], is_counted: bool) -> Vec<Frame> {
     let elsewhere = |parts: &[usize]| -> Vec<Aabb> {
         let place = |i: usize| if parts.contains(&(i % 50)) { (i + 10 * (i % 50)) % boxes.len() } else { i };
@@ -62,7 +62,7 @@ fn few_moving(boxes: &[Aabb], is_counted: bool) -> Vec<Frame> {
     steps.into_iter().map(|boxes| Frame { boxes, generations: None, was: None, refused: 0 }).collect()
 }
 
-/// Puts half-spaces among boxes, which cut through their middle: boxes that may be anywhere stand for them.
+/// Adds half-spaces through the middle of the boxes. Boxes at any place represent them.
 pub fn with_half_spaces(mut boxes: Vec<Aabb>, filters: Filters) -> (Vec<Aabb>, Filters) {
     let all = boxes
         .iter()
@@ -77,12 +77,12 @@ pub fn with_half_spaces(mut boxes: Vec<Aabb>, filters: Filters) -> (Vec<Aabb>, F
     (boxes, filters.with_half_spaces(half_spaces))
 }
 
-/// Steps of which kind.
+/// The kind of steps.
 #[derive(Clone, Copy)]
 pub enum Kind {
     /// With boxes that have generations, and are elsewhere in the array, and steps that are refused.
     Compared,
-    /// Of which few boxes move. The values of the filters come with the first step, on the device.
+    /// Few boxes move. The values of the filters come with the first step, on the device.
     Filtered,
 }
 
@@ -108,13 +108,13 @@ pub fn encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
     gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
 }
 
-/// Reads a list that was left, and behind its pairs what its header and its arguments say.
+/// Reads a list: its pairs, and behind them the values of its header and its arguments.
 pub fn list(gpu: &Gpu, list: &GpuPairs) -> Vec<Pair> {
     let read = |parts: &[(&wgpu::Buffer, usize)]| read(gpu, encoder(gpu), parts);
     let words = read(&[(list.header, 8), (list.arguments, 8)]);
     let (header, arguments) = words.split_at(8);
     let (written, overflow) = (header[4].min(list.capacity), header[3]);
-    // A list that is too short ends anywhere.
+    // A list that is too short may end at any pair.
     let count = if overflow == 1 { 0 } else { written };
     let words = if count == 0 { Vec::new() } else { read(&[(list.pairs, 2 * count as usize)]) };
     let mut pairs: Vec<Pair> = words.chunks(2).map(|two| Pair { a: two[0], b: two[1] }).collect();
@@ -124,7 +124,7 @@ pub fn list(gpu: &Gpu, list: &GpuPairs) -> Vec<Pair> {
     pairs
 }
 
-/// Returns what is read of a list that is right.
+/// Returns the expected values of a list.
 pub fn list_of(pairs: &[Pair], overflow: u32) -> Vec<Pair> {
     let count = pairs.len() as u32;
     let mut pairs = pairs.to_vec();
@@ -132,17 +132,17 @@ pub fn list_of(pairs: &[Pair], overflow: u32) -> Vec<Pair> {
     pairs
 }
 
-/// Returns what is read of neighbours that are right.
+/// Returns the expected values of neighbours.
 fn by_box(pairs: &[Pair], n: usize, overflow: u32) -> Vec<Pair> {
     let (offsets, neighbours) = mirror::neighbours::neighbours(pairs, n as u32);
     let offsets = offsets.into_iter().map(|a| Pair { a, b: overflow });
     offsets.chain(neighbours.into_iter().map(|a| Pair { a, b: 1 })).collect()
 }
 
-/// Creates of a part of a buffer what a list of the filters changes to.
+/// Creates the new value of a list of filters from a part of a buffer.
 type Of = for<'a> fn(wgpu::BufferSlice<'a>) -> GpuAttribute<'a>;
 
-/// Uploads the values of some lists, and returns how many each has.
+/// Uploads the values of some lists, and returns their counts.
 fn values(gpu: &Gpu, filters: &Filters) -> Vec<(Of, u32, wgpu::Buffer)> {
     let flags = |flags: &[bool]| flags.iter().map(|&flag| 3 * u32::from(flag)).collect();
     let margins = filters.margin.iter().map(|margin| margin.to_bits()).collect();
@@ -174,7 +174,7 @@ fn without_values(filters: &Filters) -> Filters {
     filters.sleeping.fill(true);
     filters.margin.fill(0.0);
     filters.sphere.fill([0.0, 0.0, 0.0, 1e-3]);
-    // Of the worlds 0, 1 and 2 the host knows one, and it knows another.
+    // The host knows one of the worlds 0, 1 and 2, and another world.
     for (i, world) in filters.world.iter_mut().enumerate() {
         *world = [4, 2][i % 2];
     }
@@ -186,8 +186,8 @@ fn without_values(filters: &Filters) -> Filters {
     filters
 }
 
-/// Records that the half-spaces and the excluded pairs are these, of which the host has other ones: pairs twice, the other way round, and
-/// behind them some that are none.
+/// Records these half-spaces and excluded pairs, in place of others that the host has. Some pairs are listed twice, in
+/// the other direction, and followed by entries that are no pairs.
 fn record_lists(
     gpu: &Gpu,
     recorder: &mut Recorder,
@@ -211,8 +211,8 @@ fn record_lists(
     recorder.record_exclude(recorded, n, upload(gpu, &pairs).slice(..), count)
 }
 
-/// Records steps, and returns what each leaves: all lists, one after the other, and places as pairs. Without filters the number of
-/// boxes lies in a buffer, and behind the boxes are others.
+/// Records steps, and returns the output of each: all lists, one after the other, and places as pairs. Without filters,
+/// the count of boxes lies in a buffer, and other boxes follow the boxes.
 pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, kind: Kind) -> Result<Vec<Pair>, Error> {
     let mut recorder = Recorder::new(gpu, options)?;
     recorder.set_filters(filters.clone())?;
@@ -254,7 +254,7 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, ki
         let mut recorded = encoder(gpu);
         for (of, count, values) in given.drain(..) {
             recorder.record_filters(&mut recorded, 0..count, of(values.slice(..)))?;
-            // Some again, the last of which share a word of flags with others.
+            // Some again. The last ones share a word of flags with others.
             recorder.record_filters(&mut recorded, 0..count / 2 - 9, of(values.slice(..)))?;
         }
         if let Some(filters) = lists.take() {
@@ -283,7 +283,7 @@ fn left_by_box(gpu: &Gpu, n: u32, by_box: &GpuNeighbours) -> Vec<Pair> {
     all
 }
 
-/// Returns what a step left.
+/// Returns the output of a step.
 fn left(gpu: &Gpu, events: &GpuEvents, refused: u32) -> Vec<Pair> {
     let mut all = Vec::new();
     let GpuEvents { pairs, before, created, lost, persisting, .. } = events;
@@ -297,14 +297,15 @@ fn left(gpu: &Gpu, events: &GpuEvents, refused: u32) -> Vec<Pair> {
     all
 }
 
-/// Returns what is right.
+/// Returns the expected result.
 pub fn expected(boxes: &[Aabb], filters: &Filters, kind: Kind) -> Vec<Pair> {
     let mut engine = cpu::BroadPhase::new(Options::default()).expect("an engine");
     engine.set_filters(filters.clone()).expect("filters");
     let mut all = Vec::new();
     for Frame { boxes, generations, was, refused } in &kind.frames(boxes, filters) {
         if *refused > 0 {
-            // It does not count, for events. Its list is too short, or is whole, and only what was said of its boxes is wrong.
+            // Events ignore this step. Its list is too short, or is complete and only the declared facts about its
+            // boxes are wrong.
             let found = match refused {
                 1 => Vec::new(),
                 _ => engine.events().pairs.clone(),

@@ -30,13 +30,13 @@ pub fn boxes(n: usize) -> Vec<Aabb> {
     boxes
 }
 
-/// Creates filters that trees know.
+/// Creates filters that trees support.
 pub fn filters(n: usize) -> Filters {
     let all = inputs::filters(n).with_include(Vec::new()).with_exclude(Vec::new()).with_owner(None);
     all.with_sphere(spheres(n, [1.5, f32::INFINITY, 2.5, 0.5]))
 }
 
-/// Radii of queries, with which spheres reach into each other, or fail to touch, by a last bit.
+/// Radii of queries: spheres overlap, or fail to touch, by a last bit.
 const NEARLY_TOUCHING: [f32; 4] = [0.5f32.next_up(), 1.5f32.next_up(), f32::INFINITY, 2.5f32.next_down()];
 
 /// Generates spheres about points that lie in a grid, of which many touch exactly.
@@ -57,12 +57,12 @@ fn of_queries(n: usize) -> QueryFilters {
 
 /// A tree that also answers recorded queries, if it has a device.
 pub trait RecordedQueries: QueryEngine {
-    /// Returns what is left of queries with these filters: rows of hits, lists of hits and of boxes, whether there are any, and
-    /// rows of what is near; each with its marks.
+    /// Returns the output of queries with these filters: rows of hits, lists of hits and of boxes, whether there are
+    /// any, and rows of the nearest boxes; each with its marks.
     fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error>;
 
-    /// Returns what is left of many rays: the nearest hits, whether there are any, and where the lists of all begin, of which few
-    /// are written; each with its marks.
+    /// Returns the output of many rays: the nearest hits, whether there are any, and the offsets of the lists of all
+    /// hits, few of which are written; each with its marks.
     fn left_of_many(&mut self, rays: &[Ray]) -> Result<Vec<u64>, Error>;
 }
 
@@ -76,7 +76,7 @@ const PARTS: [[f32; 4]; 6] = [
     [1.0, 1.0, 1.0, 12.0],
 ];
 
-/// Convex shapes as a tree reads them, with their half-spaces behind them; the seventh has one that is not there.
+/// Convex shapes as a tree reads them, with their half-spaces behind them. The seventh refers to a missing half-space.
 fn convex(n: u32) -> Vec<u32> {
     let bounds = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
     let shape = |i| GpuConvex { bounds, first: if i == 7 { 4 } else { i % 4 }, count: 3 };
@@ -85,7 +85,7 @@ fn convex(n: u32) -> Vec<u32> {
     words
 }
 
-/// Queries of which kernels make others, where they lie in buffers.
+/// Queries from which kernels derive others, if they lie in buffers.
 struct Round {
     capsules: Vec<Capsule>,
     turned: Vec<OrientedBox>,
@@ -131,7 +131,7 @@ impl Round {
 const ROW: usize = 3;
 /// Answers of a list that has more.
 const FEW: usize = 40;
-/// Dispatches that go on with what a query needs beside the first: enough where each takes few turns.
+/// Dispatches after the first that continue a query: enough if each takes few turns.
 const ROUNDS: u32 = 16;
 
 fn wide([low, high]: [u32; 2]) -> u64 {
@@ -217,7 +217,7 @@ pub fn encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
     gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
 }
 
-/// Submits, and reads so many words of some buffers.
+/// Submits, and reads the first words of some buffers.
 pub fn read(gpu: &Gpu, mut encoder: wgpu::CommandEncoder, parts: &[(&wgpu::Buffer, usize)]) -> Vec<u32> {
     let bytes = parts.iter().map(|(_, words)| 4 * *words as u64).sum();
     let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
@@ -265,7 +265,7 @@ impl From<GpuLists<'_>> for Listed {
     }
 }
 
-/// Records one kind of queries after the other, and returns what each leaves.
+/// Records one kind of queries after the other, and returns the output of each.
 struct Recorder<'a> {
     tree: &'a mut TreeRecorder,
     gpu: Gpu,
@@ -275,7 +275,7 @@ struct Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    /// Uploads queries, and what lies behind them, and records.
+    /// Uploads queries and the data behind them, and records.
     fn record<Q: GpuQuery, T>(
         &mut self,
         queries: &[u8],
@@ -427,7 +427,7 @@ fn left_of_many(recorder: &mut TreeRecorder, rays: &[Ray]) -> Result<Vec<u64>, E
     let (encoder, left) = own.record_alone(rays, |tree, encoder, batch| {
         tree.record_all_hits(encoder, batch, 0, FEW as u32).map(Listed::from)
     })?;
-    // Of a list that is cut off, any answers are written.
+    // A truncated list may have any of the answers.
     let [offsets, _, status, header] = &left.buffers;
     let parts = [(offsets, 2 * (n + 1)), (status, n), (header, size_of::<QueryHeader>() / 4)];
     let words = read(&own.gpu, encoder, &parts);
@@ -466,7 +466,7 @@ fn answers(tree: &mut impl RecordedQueries, boxes: &[Aabb]) -> Result<Vec<u64>, 
     let turned: Vec<OrientedBox> = (0..n).map(|i| OrientedBox { center: at(i), half: [0.5, 1.0, 0.2], axes }).collect();
     let of_points: Vec<[f32; 3]> = (0..n).map(at).collect();
     let filters = &of_queries(n);
-    // As many as are worth a sort.
+    // Enough for a sort.
     let many: Vec<Ray> = rays.iter().copied().cycle().take(1100).collect();
     let mut all: Vec<u64> = Vec::new();
     let mut hits = |hits: &[Hit]| {
@@ -496,14 +496,14 @@ fn answers(tree: &mut impl RecordedQueries, boxes: &[Aabb]) -> Result<Vec<u64>, 
     Ok(all)
 }
 
-/// The answers that are left of queries of every kind, in bits.
+/// The answers to recorded queries of every kind, in bits.
 fn left(tree: &mut impl RecordedQueries) -> Result<Vec<u64>, Error> {
     let mut rays: Vec<Ray> = (0..20).map(|i| Ray::new(at(i), way(i))).collect();
     let mut spheres: Vec<Sphere> = (0..20).map(|i| Sphere { center: at(i), radius: (i % 4) as f32 * 0.5 }).collect();
     (rays[7].limit, spheres[7].radius) = (f32::NAN, -1.0);
     let filters = of_queries(20).with_sphere(self::spheres(20, NEARLY_TOUCHING));
     let mut all = tree.left(&rays, &spheres, &filters)?;
-    // More than two workgroups count, each with several that are left and several that have no meaning.
+    // More than two workgroups count. Each has several pending queries and several without a meaning.
     let mut many: Vec<Ray> = (0..600).map(|i| Ray { limit: 0.25, ..Ray::new(at(i % 70), way(i % 70)) }).collect();
     for i in [4, 9, 260, 270] {
         many[i].origin[1] = f32::NAN;
@@ -517,7 +517,7 @@ fn answers_of_numbers(tree: &mut impl RecordedQueries, boxes: &[Aabb], like: Lik
     let (n, mut numbers) = (60, Numbers::new(3));
     let mut rays: Vec<Ray> = (0..n).map(|_| numbers.ray(boxes, like)).collect();
     let mut casts: Vec<BoxCast> = (0..n).map(|_| numbers.cast(boxes, like)).collect();
-    // Along one axis, which is the last one to be looked at.
+    // Along one axis, the last one that is tested.
     for (i, (ray, cast)) in rays.iter_mut().zip(&mut casts).enumerate().filter(|(i, _)| i % 5 == 0) {
         ray.direction = [0.0, 0.0, [1.0, -0.3][i % 2]];
         (cast.direction, cast.limit) = (ray.direction, f32::INFINITY);
@@ -577,7 +577,7 @@ pub enum QueriedFrom {
 }
 
 impl QueriedFrom {
-    /// Creates a tree, and returns what it answers.
+    /// Creates a tree, and returns its answers.
     ///
     /// # Errors
     /// The errors of the tree.

@@ -5,18 +5,18 @@
 //! Box2D's and Bullet's dynamic trees; two trees for boxes at rest and boxes that move, and an active list, are what
 //! an engine makes of them.
 //!
-//! * **Insertion** walks down from the root, each time to the child whose surface would grow less, and where both
-//!   would grow alike, to the one whose centre is nearer. The leaf it arrives at becomes a node of two leaves.
+//! * **Insertion** walks down from the root, each time to the child whose surface would grow less, and where both would
+//!   grow alike, to the one whose centre is nearer. The leaf it arrives at becomes a node of two leaves.
 //! * **Removal** puts the sibling in its parent's place.
 //! * **Balance.** On the way back up, a node whose children differ in height by more than one is rotated: its taller
-//!   child takes its place, keeps the taller of its own children and hands down the other. Unlike in a search tree
-//!   any two children may change places, so one rotation is always enough, and heights of siblings differ by one at
-//!   most, as in an AVL tree: **the height is at most 1.45 log₂ n** (n ≥ 2), in whatever order boxes come.
+//!   child takes its place, keeps the taller of its own children and hands down the other. Unlike in a search tree any
+//!   two children may change places, so one rotation is always enough, and heights of siblings differ by one at most,
+//!   as in an AVL tree: **the height is at most 1.45 log₂ n** (n ≥ 2), in whatever order boxes come.
 //! * **Fat boxes.** A leaf that was moved has bounds larger than its box, and more so in the direction of its motion.
 //!   While the box stays within, the tree stays as it is. The box itself, not its bounds, is what a search tests.
 //! * **Rebuilding** splits at the median of the centres on the axis on which they are spread most.
-//! * **Queries** are those of the library's tree: the first box, all boxes or any box that a ray hits, and all boxes that
-//!   touch a box, a ball or a convex shape. Rays and balls are tested in double precision, [which
+//! * **Queries** are those of the library's tree: the first box, all boxes or any box that a ray hits, and all boxes
+//!   that touch a box, a ball or a convex shape. Rays and balls are tested in double precision, [which
 //!   rounds](super::slabs).
 //!
 //! Costs are computed in double precision, with infinite bounds taken for the largest number; they decide how good a

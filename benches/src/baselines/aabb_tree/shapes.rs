@@ -27,8 +27,8 @@ impl Probe for Aabb {
     }
 }
 
-/// The square of the distance is computed in double precision, where the sum of three squares rounds: a ball that passes
-/// a corner by less than some 10⁻¹⁶ of its radius may touch or not.
+/// The squared distance is computed in double precision, where the sum of three squares rounds. The result is uncertain
+/// for a ball that passes a corner by less than about 10⁻¹⁶ of its radius.
 impl Probe for Sphere {
     fn is_valid(&self) -> bool {
         self.center.iter().all(|x| x.is_finite()) && self.radius >= 0.0

@@ -339,7 +339,7 @@ fn boxes_at_rest_cost_nothing_and_those_that_come_to_rest_change_trees() {
 fn a_box_that_moves_finds_those_that_moved_a_moment_ago() {
     let mut boxes = crate::scenes::uniform(100, 1, Some(0.4));
     follow((0..200).map(|step| {
-        // Of a dozen in the moving tree, two move.
+        // Two of a dozen boxes in the moving tree move.
         for i in [0, 50] {
             let aabb = &mut boxes[(i + step * 7) % 100];
             aabb.min[0] += 0.01;

@@ -1,5 +1,5 @@
-//! bvh's tree. It makes directions unit vectors, and its rays have no end: what is beyond the limit is left out here, as any
-//! user has to.
+//! bvh's tree. It normalises directions, and its rays have no end: hits beyond the limit are left out here, as every
+//! user must do.
 
 use anyhow::Result;
 use broadsweep::{Aabb, Hit, Ray};
@@ -50,7 +50,8 @@ impl Answerer for Bvh {
                 let ray = Prepared::new(ray);
                 tree.nearest_traverse_iterator(&ray.ray, shapes).next().and_then(|shape| ray.hit(shape))
             }),
-            // Of a ray with an end, what is beyond it comes last in the order of the ray; in any order, all would be looked at.
+            // For a ray with an end, hits beyond it come last in the order of the ray; in any other order, all would be
+            // visited.
             QueryBatch::AnyHits(rays) => Answers::any(rays, |ray| {
                 let ray = Prepared::new(ray);
                 if ray.limit.is_infinite() {

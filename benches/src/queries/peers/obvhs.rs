@@ -1,7 +1,7 @@
 //! obvhs' `Bvh2`, with the boxes themselves as its primitives, in the order of its leaves.
 //!
-//! Its own test of a ray and a box gives a negative distance where the ray starts in the box, and a hit has to be below the
-//! limit: zero and the next number above the limit are put in their places.
+//! Its own test of a ray and a box gives a negative distance if the ray starts in the box, and a hit must be below the
+//! limit. So zero and the next number above the limit replace them.
 
 use std::time::Duration;
 

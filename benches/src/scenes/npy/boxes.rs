@@ -63,11 +63,11 @@ impl<R: Read> Array<R> {
     }
 }
 
-/// Reads frames of equal box counts. Calls `each` for every frame, with the count of all frames, until it breaks off. One frame is
-/// held in memory.
+/// Reads frames of equal box counts. Calls `each` for every frame, with the count of all frames, until it breaks off.
+/// One frame is held in memory.
 ///
-/// The array is `(f, n, 6)` or `(f, n, 2, 3)`, in 2D `(f, n, 4)` or `(f, n, 2, 2)`, in C order; the numbers are those that
-/// [`read_boxes`](super::read_boxes) reads. `length` is the number of bytes of the source, if that is known.
+/// The array is `(f, n, 6)` or `(f, n, 2, 3)`, in 2D `(f, n, 4)` or `(f, n, 2, 2)`, in C order; the numbers are those
+/// that [`read_boxes`](super::read_boxes) reads. `length` is the number of bytes of the source, if that is known.
 ///
 /// # Errors
 /// As [`read_boxes`](super::read_boxes); and those of `each`, which end the reading.
@@ -118,7 +118,8 @@ pub fn read_frames<E: From<Error>>(
     ended.unwrap_or_else(|| Ok(read?))
 }
 
-/// Sets a bound of a box from a number rounded down and up: first the bounds of the lower corner, then those of the upper one.
+/// Sets a bound of a box from a number that is rounded down and up: first the bounds of the lower corner, then those of
+/// the upper one.
 fn set_bound(aabb: &mut Aabb, axes: usize, bound: usize, [down, up]: [f32; 2]) {
     match bound.checked_sub(axes) {
         None => aabb.min[bound] = down,

@@ -1,30 +1,24 @@
 //! Filters whose values lie in buffers of the device.
 
+mod exclude;
+mod half_spaces;
+
 use std::ops::Range;
 
-use broadsweep::filter::{Attribute, GroupRule, HalfSpace};
-use broadsweep::record::{GpuAttribute, GpuCount, GpuIdentity};
+use broadsweep::filter::{Attribute, GroupRule};
+use broadsweep::record::{GpuAttribute, GpuIdentity};
 use broadsweep::{Aabb, Error, Filters, Pair, PairOrder, Recorder, wgpu};
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 
-use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs, least_budget, recorder};
-use crate::inputs::{BY_BOX, all, some_pairs};
+use crate::common::device::{cloned, encoder, run, run_cloned, upload, upload_behind};
+use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs, least_budget, recorder, sorted};
+use crate::inputs::{BY_BOX, all};
 use crate::rule;
-use crate::submissions::{cloned, encoder, run, run_cloned, upload};
 
-/// Creates a buffer of values, of which it begins with some that nobody looks at.
+/// Creates a buffer of these values, behind others that nobody reads.
 fn given(values: &[u32]) -> wgpu::Buffer {
-    let size = 256 + 4 * values.len() as u64;
-    let usage = U::STORAGE | U::COPY_DST;
-    let buffer = GPU.device().create_buffer(&wgpu::BufferDescriptor {
-        label: Some("values of the caller"),
-        size,
-        usage,
-        mapped_at_creation: false,
-    });
-    GPU.queue().write_buffer(&buffer, 256, bytemuck::cast_slice(values));
-    buffer
+    upload_behind(256, values, U::STORAGE)
 }
 
 /// Returns the values of a list as a kernel of the caller's may have them.
@@ -48,11 +42,18 @@ fn words(filters: &Filters, list: &str, range: Range<usize>) -> Vec<u32> {
 
 /// Records a search, submits it, and returns its pairs in ascending order.
 fn pairs_of(recorder: &mut Recorder, boxes: &[Aabb]) -> Vec<Pair> {
-    let (mut encoder, buffer) = (encoder(), upload(boxes));
-    let left = recorder.record(&mut encoder, buffer.slice(..), boxes.len() as u32).unwrap();
-    let mut pairs = run(encoder, left).1;
-    pairs.sort_unstable();
-    pairs
+    pairs_behind(encoder(), recorder, &upload(boxes), boxes.len())
+}
+
+/// Records a search behind other commands, submits all, and returns its pairs in ascending order.
+fn pairs_behind(
+    mut encoder: wgpu::CommandEncoder,
+    recorder: &mut Recorder,
+    boxes: &wgpu::Buffer,
+    box_count: usize,
+) -> Vec<Pair> {
+    let left = recorder.record(&mut encoder, boxes.slice(..), box_count as u32).unwrap();
+    sorted(&run(encoder, left).1)
 }
 
 fn attribute<'a>(list: &str, values: wgpu::BufferSlice<'a>) -> GpuAttribute<'a> {
@@ -85,6 +86,14 @@ fn change(
     (by_box.copy)(same, other, range);
 }
 
+/// Returns the list that a refusal names.
+fn refused<T>(result: Result<T, Error>) -> &'static str {
+    match result.map(|_| ()).unwrap_err() {
+        Error::BadFilter { list, .. } | Error::BadBuffer { buffer: list, .. } => list,
+        error => panic!("{error}"),
+    }
+}
+
 #[test]
 #[ignore = "long"]
 fn changes_of_every_list_in_ranges_are_in_what_is_recorded_next() {
@@ -113,9 +122,7 @@ fn changes_of_every_list_in_ranges_are_in_what_is_recorded_next() {
             for &list in &lists {
                 let mut encoder = encoder();
                 change(&mut recorder, &mut encoder, list, (&mut same, &other), range.clone());
-                let left = recorder.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
-                let mut pairs = run(encoder, left).1;
-                pairs.sort_unstable();
+                let pairs = pairs_behind(encoder, &mut recorder, &buffer, n);
                 assert_pairs(&pairs, &rule::find_pairs(&boxes, &same), &format!("{list} of {range:?}"));
             }
         }
@@ -134,7 +141,7 @@ fn what_was_recorded_before_a_change_is_searched_without_it() {
     let mut second = encoder();
     recorder.record_filters(&mut second, 0..40, GpuAttribute::Fixed(values.slice(256..))).unwrap();
     let behind = recorder.record(&mut second, buffer.slice(..), 40).unwrap();
-    assert_eq!(run_cloned(first, &before).1.len(), 40 * 39 / 2);
+    assert_eq!(run_cloned(first, &before).2.len(), 40 * 39 / 2);
     assert_eq!(run(second, behind).1, []);
     // The host has other values for the boxes around.
     assert_eq!(refused(recorder.change_filters(3, Attribute::Fixed(&[false; 2]))), "fixed");
@@ -170,14 +177,6 @@ fn a_margin_that_is_none_makes_its_box_invalid() {
     assert_pairs(&run(encoder, left).1, &expected, "margins of every kind");
 }
 
-/// Returns the list that a refusal names.
-fn refused<T>(result: Result<T, Error>) -> &'static str {
-    match result.map(|_| ()).unwrap_err() {
-        Error::BadFilter { list, .. } | Error::BadBuffer { buffer: list, .. } => list,
-        error => panic!("{error}"),
-    }
-}
-
 #[test]
 fn what_cannot_be_changed_on_the_device_is_refused_and_changes_nothing() {
     let scene = Kind::Uniform.generate(300, 1);
@@ -186,8 +185,7 @@ fn what_cannot_be_changed_on_the_device_is_refused_and_changes_nothing() {
     let mut recorder = recorder(CANONICAL);
     recorder.set_filters(own_filters.clone()).unwrap();
     let own = || values.slice(256..);
-    let descriptor = wgpu::BufferDescriptor { label: None, size: 4096, usage: U::UNIFORM, mapped_at_creation: false };
-    let constant = GPU.device().create_buffer(&descriptor);
+    let constant = upload_behind(256, &[0; 400], U::UNIFORM);
     for (boxes, attribute, list) in [
         (0..1, GpuAttribute::Mask(own()), "mask"),
         (0..0, GpuAttribute::Sleeping(own()), ""),
@@ -343,12 +341,9 @@ fn a_search_that_was_recorded_before_there_were_more_worlds_has_them() {
     let left = cloned(recorder.record(&mut recorded, buffer.slice(..), 900).unwrap());
     same.world = (0..900).map(|i| i % 7).collect();
     recorder.change_filters(0, Attribute::World(&same.world)).unwrap();
-    let mut pairs = run_cloned(recorded, &left).1;
-    pairs.sort_unstable();
+    let pairs = sorted(&run_cloned(recorded, &left).2);
     assert_pairs(&pairs, &rule::find_pairs(&boxes, &same), "with worlds that came later");
 }
-
-// ---- worlds ----
 
 #[test]
 fn any_worlds_may_come_from_the_device() {
@@ -386,237 +381,9 @@ fn any_worlds_may_come_from_the_device() {
             );
             let mut encoder = encoder();
             change(&mut recorder, &mut encoder, "world", (&mut same, &other), range.clone());
-            let left = recorder.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
-            let mut pairs = run(encoder, left).1;
-            pairs.sort_unstable();
+            let pairs = pairs_behind(encoder, &mut recorder, &buffer, n);
             assert_pairs(&pairs, &rule::find_pairs(&boxes, &same), &format!("{round}: {range:?} of {:?}", &known[..3]));
         }
         assert_eq!(refused(recorder.change_filters(0, Attribute::World(&[1]))), "world");
-    }
-}
-
-// ---- half-spaces ----
-
-#[test]
-fn half_spaces_of_the_device_are_those_that_are_searched_next() {
-    let n = 700;
-    let boxes = Kind::Clusters.generate(n, 4);
-    let buffer = upload(&boxes);
-    let [nan, inf] = [f32::NAN, f32::INFINITY];
-    // Some that are none come in between.
-    let bad = [[0.0, -0.0, 0.0, 5.0], [nan, 1.0, 0.0, 0.0], [1.0, inf, 0.0, 0.0], [1.0, 0.0, 0.0, -inf], [0.0; 4]];
-    for options in [SWEEP, CANONICAL, ALL_PAIRS] {
-        // Not in the order of their boxes; more than a few, and a few.
-        for count in [3, 40] {
-            let mut random = Random(5);
-            let half_spaces: Vec<HalfSpace> = (0..count)
-                .map(|k| HalfSpace { index: (k * 37 + 300) as u32 % n as u32, normal: [0.0, 1.0, 0.0], offset: -1e9 })
-                .collect();
-            let mut sorted = half_spaces.clone();
-            sorted.sort_by_key(|half_space| half_space.index);
-            let mut recorder = recorder(options);
-            recorder.set_filters(Filters::default().with_half_spaces(half_spaces)).unwrap();
-            recorder.reserve(n, 1 << 17).unwrap();
-            let mut is_there = vec![true; count];
-            for (first, end) in [(0, count), (1, 3), (count - 1, count), (2, 2), (0, count / 2)] {
-                let mut number = || (random.below(2001) as f32 - 1000.0) / 500.0;
-                let mut planes = Vec::new();
-                for k in first..end {
-                    let mut plane = [number(), number(), number(), 3.0 * number()];
-                    let is_bad = k % 4 == 1;
-                    if is_bad {
-                        plane = bad[k / 4 % bad.len()];
-                    }
-                    is_there[k] = !is_bad;
-                    (sorted[k].normal, sorted[k].offset) = ([plane[0], plane[1], plane[2]], plane[3]);
-                    planes.extend(plane.map(f32::to_bits));
-                }
-                let planes = given(&planes);
-                let mut encoder = encoder();
-                let which = first as u32..end as u32;
-                recorder.record_half_spaces(&mut encoder, n as u32, which, planes.slice(256..)).unwrap();
-                let left = recorder.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
-                let mut pairs = run(encoder, left).1;
-                pairs.sort_unstable();
-                // A half-space that meets nothing stands for a box that pairs with nothing.
-                let shown = sorted.iter().zip(&is_there).filter(|(_, is_there)| **is_there);
-                let shown: Vec<HalfSpace> = shown.map(|(half_space, _)| *half_space).collect();
-                let mut left_out = boxes.clone();
-                for (k, half_space) in sorted.iter().enumerate() {
-                    if !is_there[k] {
-                        left_out[half_space.index as usize] = Aabb::new([nan; 3], [nan; 3]);
-                    }
-                }
-                let same = Filters::default().with_half_spaces(shown);
-                assert_pairs(&pairs, &rule::find_pairs(&left_out, &same), &format!("{first}..{end} of {count}"));
-            }
-        }
-    }
-}
-
-#[test]
-fn half_spaces_that_are_not_there_are_refused() {
-    let half_space = |index| HalfSpace { index, normal: [0.0, 1.0, 0.0], offset: 0.0 };
-    let mut recorder = recorder(CANONICAL);
-    recorder.set_filters(Filters::default().with_half_spaces(vec![half_space(9), half_space(3)])).unwrap();
-    let planes = given(&[0; 400]);
-    for (box_count, which, first) in
-        [(300, 0..3, 256), (300, 2..3, 256), (300, Range { start: 1, end: 0 }, 256), (9, 0..1, 256), (300, 0..2, 4)]
-    {
-        let result = recorder.record_half_spaces(&mut encoder(), box_count, which.clone(), planes.slice(first..));
-        assert_eq!(refused(result), "half_spaces", "{which:?} of {box_count}");
-    }
-    assert_eq!(refused(recorder.record_half_spaces(&mut encoder(), 300, 0..2, planes.slice(1840..))), "half_spaces");
-    assert_eq!(recorder.record_half_spaces(&mut encoder(), 300, 1..1, planes.slice(4..)), Ok(()));
-    // Nothing has changed.
-    let boxes = Kind::Uniform.generate(300, 1);
-    let expected = rule::find_pairs(&boxes, recorder.filters());
-    assert_pairs(&pairs_of(&mut recorder, &boxes), &expected, "after refusals");
-}
-
-// ---- pairs to exclude ----
-
-/// Lists pairs as a kernel of the caller's may: those of `exclude` in any order, some twice, and what is no pair of these boxes.
-fn listed(random: &mut Random, exclude: &[Pair], n: usize) -> Vec<u32> {
-    let mut words = Vec::new();
-    for pair in exclude {
-        for _ in 0..1 + random.below(5) / 4 {
-            words.push(if random.below(2) == 0 { [pair.a, pair.b] } else { [pair.b, pair.a] });
-        }
-        if random.below(8) == 0 {
-            let (any, beyond) = (random.below(n) as u32, [n as u32, u32::MAX][random.below(2)]);
-            words.push([[any, any], [any, beyond], [beyond, any], [beyond, beyond]][random.below(4)]);
-        }
-    }
-    for i in 0..words.len() {
-        let other = random.below(words.len());
-        words.swap(i, other);
-    }
-    words.concat()
-}
-
-#[test]
-fn pairs_to_exclude_may_come_from_the_device() {
-    let n = 900;
-    let boxes = Kind::Clusters.generate(n, 5);
-    let buffer = upload(&boxes);
-    let mut random = Random(9);
-    let all_pairs = rule::find_pairs(&boxes, &Filters::default());
-    for options in [SWEEP, CANONICAL, ALL_PAIRS] {
-        for include in [vec![], some_pairs(&mut random, n, 300)] {
-            let at_most = 3 * all_pairs.len() as u32;
-            let host = all_pairs.iter().step_by(3).copied().collect();
-            let mut same =
-                Filters::default().with_exclude(host).with_exclude_at_most(at_most).with_include(include.clone());
-            let mut recorder = recorder(options);
-            recorder.set_filters(same.clone()).unwrap();
-            assert_pairs(&pairs_of(&mut recorder, &boxes), &rule::find_pairs(&boxes, &same), "the host's");
-            recorder.reserve(n, 1 << 17).unwrap();
-            // Half of all, one, none, all, some.
-            for (round, step) in [2, all_pairs.len(), 0, 1, 7].into_iter().enumerate() {
-                same.exclude = if step == 0 { Vec::new() } else { all_pairs.iter().step_by(step).copied().collect() };
-                let words = listed(&mut random, &same.exclude, n);
-                let (pairs, own_count) = (given(&words), words.len() as u32 / 2);
-                let stored = given(&[own_count, 7]);
-                let mut encoder = encoder();
-                let count = match round % 2 {
-                    0 => GpuCount::Known(own_count),
-                    _ => GpuCount::Stored { count: stored.slice(256..), at_most: own_count },
-                };
-                recorder.record_exclude(&mut encoder, n as u32, pairs.slice(256..), count).unwrap();
-                let left = recorder.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
-                let (header, pairs) = run(encoder, left);
-                assert_eq!(header.overflow, 0);
-                assert_pairs(&sorted(pairs), &rule::find_pairs(&boxes, &same), &format!("every {step}th is excluded"));
-            }
-            recorder.set_filters(same.with_exclude(vec![])).unwrap();
-            let expected = rule::find_pairs(&boxes, recorder.filters());
-            assert_pairs(&pairs_of(&mut recorder, &boxes), &expected, "set anew");
-        }
-    }
-}
-
-fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
-    pairs.sort_unstable();
-    pairs
-}
-
-#[test]
-fn excluded_pairs_beyond_the_capacity_are_reported_and_nothing_is_wrong() {
-    let n = 900;
-    let boxes = Kind::Clusters.generate(n, 5);
-    let (buffer, number) = (upload(&boxes), upload(&[Aabb::new([f32::from_bits(800); 3], [0.0; 3])]));
-    let pairs = given(&[5; 2000]);
-    for options in [SWEEP, CANONICAL, ALL_PAIRS] {
-        let mut recorder = recorder(options);
-        recorder.set_filters(Filters::default().with_exclude_at_most(1000)).unwrap();
-        recorder.reserve(n, 1 << 17).unwrap();
-        for (count, is_beyond) in [(900, false), (901, true), (u32::MAX, true), (0, false)] {
-            let stored = given(&[count]);
-            // A search that is recorded before the list, and submitted behind it.
-            let mut earlier = encoder();
-            let left = cloned(recorder.record(&mut earlier, buffer.slice(..), n as u32).unwrap());
-            let mut commands = encoder();
-            let count = GpuCount::Stored { count: stored.slice(256..), at_most: 900 };
-            recorder.record_exclude(&mut commands, n as u32, pairs.slice(256..), count).unwrap();
-            GPU.queue().submit([commands.finish()]);
-            let (header, found) = run_cloned(earlier, &left);
-            let expected = if is_beyond { Vec::new() } else { rule::find_pairs(&boxes, &Filters::default()) };
-            assert_eq!((header.overflow, header.count), (if is_beyond { 6 } else { 0 }, expected.len() as u32));
-            assert_pairs(&sorted(found), &expected, "of a known number");
-            let mut commands = encoder();
-            let box_count = GpuCount::Stored { count: number.slice(..), at_most: n as u32 };
-            let left = recorder.record(&mut commands, buffer.slice(..), box_count).unwrap();
-            let (header, found) = run(commands, left);
-            let expected = if is_beyond { Vec::new() } else { rule::find_pairs(&boxes[..800], &Filters::default()) };
-            assert_eq!((header.overflow, header.count), (if is_beyond { 6 } else { 0 }, expected.len() as u32));
-            assert_pairs(&sorted(found), &expected, "of a number in a buffer");
-            // A list of known length fits.
-            let mut commands = encoder();
-            recorder.record_exclude(&mut commands, n as u32, pairs.slice(256..), 7).unwrap();
-            let left = recorder.record(&mut commands, buffer.slice(..), n as u32).unwrap();
-            assert_pairs(&sorted(run(commands, left).1), &rule::find_pairs(&boxes, &Filters::default()), "of a list");
-        }
-    }
-}
-
-#[test]
-fn pairs_to_exclude_that_cannot_come_are_refused() {
-    let pairs = given(&[1; 40]);
-    let descriptor = wgpu::BufferDescriptor { label: None, size: 4096, usage: U::UNIFORM, mapped_at_creation: false };
-    let constant = GPU.device().create_buffer(&descriptor);
-    let boxes = Kind::Uniform.generate(300, 1);
-    let all_pairs = rule::find_pairs(&boxes, &Filters::default());
-    let recorder = &mut recorder(CANONICAL);
-    let mut exclude = |filters: &Filters, pairs: wgpu::BufferSlice<'_>, count: GpuCount<'_>| {
-        recorder.set_filters(filters.clone()).unwrap();
-        let result = recorder.record_exclude(&mut encoder(), 300, pairs, count);
-        if filters.fixed.is_empty() && filters.exclude_at_most < 100 && result.is_err() {
-            assert_pairs(&pairs_of(recorder, &boxes), &all_pairs, "nothing is excluded");
-        }
-        result
-    };
-    let own = || pairs.slice(256..);
-    let ten_pairs = Filters::default().with_exclude_at_most(10);
-    assert_eq!(refused(exclude(&Filters::default(), own(), 1.into())), "exclude");
-    assert_eq!(refused(exclude(&Filters::default(), own(), 0.into())), "exclude");
-    assert_eq!(refused(exclude(&ten_pairs, own(), 11.into())), "exclude");
-    assert_eq!(refused(exclude(&ten_pairs, pairs.slice(344..), 10.into())), "exclude");
-    assert_eq!(refused(exclude(&ten_pairs, pairs.slice(4..), 10.into())), "exclude");
-    assert_eq!(refused(exclude(&ten_pairs, constant.slice(..), 10.into())), "exclude");
-    let no_number = GpuCount::Stored { count: constant.slice(..), at_most: 5 };
-    assert_eq!(refused(exclude(&ten_pairs, own(), no_number)), "exclude count");
-    let fixed = ten_pairs.clone().with_fixed(vec![true; 299]);
-    let length = exclude(&fixed, own(), 10.into());
-    assert!(matches!(length, Err(Error::FilterLength { list: "fixed", length: 299, box_count: 300 })), "{length:?}");
-    // Nothing is excluded, by nothing.
-    assert_eq!(exclude(&ten_pairs, pairs.slice(4..4), 0.into()), Ok(()));
-    assert_eq!(exclude(&ten_pairs, own(), 10.into()), Ok(()));
-    // As many as there may be, and more.
-    let most = Filters::default().with_exclude_at_most(1 << 24);
-    assert_eq!(exclude(&most, own(), 10.into()), Ok(()));
-    for room in [(1 << 24) + 1, u32::MAX] {
-        let filters = Filters::default().with_exclude_at_most(room);
-        assert_eq!(refused(recorder.set_filters(filters)), "exclude_at_most");
     }
 }
