@@ -63,6 +63,24 @@ fn every_kind_of_scene_answers_exactly() {
 }
 
 #[test]
+fn giants_answer_exactly_whether_they_fit_a_leaf_or_not() {
+    for giant_count in [1, 8, 9] {
+        let mut boxes = Kind::Uniform.generate(700, 3);
+        for i in 0..giant_count {
+            let high = [[1e3, 1e3, 0.5], [1e3, f32::INFINITY, 1e3], [0.5, 1e3, 1e3]][i % 3];
+            boxes[70 * i + 5] = Aabb::new([-1e3; 3], high);
+        }
+        let mut tree = Both::new();
+        tree.build(&boxes).unwrap();
+        assert_exact(&answers_of(&tree, &boxes, 6), &boxes, 6, &format!("{giant_count} giants"));
+        // Giants become small, and small boxes become giants.
+        boxes.rotate_left(1);
+        tree.refit(&boxes).unwrap();
+        assert_exact(&answers_of(&tree, &boxes, 6), &boxes, 6, &format!("{giant_count} giants, refitted"));
+    }
+}
+
+#[test]
 #[ignore = "long"]
 fn real_scenes_answer_exactly() {
     for name in ["cloth-ball.faces", "cloth-funnel.edges"] {
