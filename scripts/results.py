@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Generates the tables and charts in the pages of benches/results and in README.md from CSV files.
+"""Generates the tables and charts in the pages of benches/results, README.md and the guide from CSV files.
 
     scripts/results.py            writes the pages and the charts
     scripts/results.py --check    fails if a page or a chart differs from its CSV file, a file is on no page, or the pages are too long
@@ -35,7 +35,7 @@ from xml.sax.saxutils import escape
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benches/results"
-README = ROOT / "README.md"
+GUIDE = ROOT / "docs/guide/src"
 # The most lines of all pages in the folder, and of a page in a folder below, without its tables.
 MOST_LINES, MOST_LINES_BELOW = 500, 25
 BLOCK = re.compile(r"(<!-- (table|chart|range) (.*?) -->\n?).*?(<!-- end -->)", re.S)
@@ -248,7 +248,7 @@ def generated(page, files, used):
 
     def block(match):
         head, kind, spec, end = match.groups()
-        used.add(folder / spec.partition(":")[0].split()[-1])
+        used.add((folder / spec.partition(":")[0].split()[-1]).resolve())
         if kind != "chart":
             return head + {"table": table, "range": span}[kind](folder, spec) + end
         markdown, path, svg = chart(folder, spec)
@@ -260,7 +260,8 @@ def generated(page, files, used):
 
 def main():
     files, used = {}, set()
-    pages = [README, *sorted(page for page in RESULTS.rglob("*.md") if "gpus" not in page.parts)]
+    results = sorted(page for page in RESULTS.rglob("*.md") if "gpus" not in page.parts)
+    pages = [ROOT / "README.md", *sorted(GUIDE.glob("*.md")), *results]
     for page in pages:
         try:
             files[page] = generated(page, files, used)
@@ -277,7 +278,7 @@ def main():
     lines = sum(len(files[page].splitlines()) for page in pages if page.parent == RESULTS)
     for page in pages:
         written = len(BLOCK.sub("", files[page]).splitlines())
-        if page.parent not in (RESULTS, ROOT) and written > MOST_LINES_BELOW:
+        if RESULTS in page.parent.parents and written > MOST_LINES_BELOW:
             mistakes.append(f"{page.relative_to(RESULTS)} has {written} lines without tables, must be at most {MOST_LINES_BELOW}")
     if lines > MOST_LINES:
         mistakes.append(f"the pages have {lines} lines, must be at most {MOST_LINES}")

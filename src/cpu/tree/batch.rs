@@ -252,8 +252,8 @@ impl<Q: Cast> TreeBatch<'_, Q> {
         })
     }
 
-    /// Finds the box that each path hits by one walk of all paths. Returns `false` if separate walks are faster; then `best` is
-    /// invalid.
+    /// Finds the box that each path hits by one walk of all paths. Returns `false` if separate walks are faster; then
+    /// `best` is invalid.
     #[inline(never)]
     fn hits_of_packet<const IS_ANY: bool>(
         &self,

@@ -19,8 +19,8 @@ pub struct Cube {
 }
 
 impl Cube {
-    /// Chooses a cube around most centers of ordinary boxes, so that a few distant boxes do not force all others to the same
-    /// place.
+    /// Chooses a cube around most centers of ordinary boxes, so that a few distant boxes do not force all others to the
+    /// same place.
     pub fn around(boxes: &[Aabb]) -> Self {
         let centers: Vec<[f32; 3]> =
             sample(boxes, SAMPLE).filter(|aabb| counts_within(aabb, ORDINARY)).map(center).collect();

@@ -1,9 +1,9 @@
 //! Joins two sets: the boxes of one set query a tree of the other set, eight boxes at a time.
 //!
-//! Boxes that query together are adjacent in the order of the leaves, so they mostly visit the same nodes. At each node, a bit per
-//! box marks the boxes that must visit the node. Each marked box is tested against the eight children at once. The
-//! count of tests is the same as if each box queried alone, with an eighth of the unpredictable branches. The walks of
-//! distant boxes separate at the top of the tree.
+//! Boxes that query together are adjacent in the order of the leaves, so they mostly visit the same nodes. At each
+//! node, a bit per box marks the boxes that must visit the node. Each marked box is tested against the eight children
+//! at once. The count of tests is the same as if each box queried alone, with an eighth of the unpredictable branches.
+//! The walks of distant boxes separate at the top of the tree.
 
 use std::ops::Range;
 

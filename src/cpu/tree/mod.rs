@@ -51,9 +51,9 @@ use crate::{
 /// round shapes miss no box either, but may report boxes in excess; see their documentation. The tree uses the threads
 /// of the caller's `rayon` pool. Answers do not depend on the thread count.
 ///
-/// Memory: the tree has 32 bytes per box, and retains 16 more for the next build (32 with worlds). Margins take 24 bytes per box. Queries take their answers, and 16 bytes per
-/// query during the call. For `k` first answers, each thread takes about 100 bytes times `k` in addition; for nearest
-/// boxes 2 KB times `k`, at most 6 MB.
+/// Memory: the tree has 32 bytes per box, and retains 16 more for the next build (32 with worlds). Margins take 24
+/// bytes per box. Queries take their answers, and 16 bytes per query during the call. For `k` first answers, each
+/// thread takes about 100 bytes times `k` in addition; for nearest boxes 2 KB times `k`, at most 6 MB.
 ///
 /// ```
 /// use broadsweep::query::{NearestQuery, Sphere};

@@ -1,12 +1,12 @@
 //! The order of the leaves: by world, and in each world by halves.
 //!
-//! The boxes of a node are divided in halves along the axis with the largest extent of centers. The halves are divided again
-//! until each of eight parts fills a child. So nodes are complete, and no pointers are stored. Source: Bentley 1975,
-//! Multidimensional binary search trees used for associative searching.
+//! The boxes of a node are divided in halves along the axis with the largest extent of centers. The halves are divided
+//! again until each of eight parts fills a child. So nodes are complete, and no pointers are stored. Source: Bentley
+//! 1975, Multidimensional binary search trees used for associative searching.
 //!
-//! Giants are boxes about as large as the scene, such as the ground. A giant enlarges all nodes above it, so that queries
-//! visit these nodes in vain. Without worlds, up to eight giants are in the first leaf. No node is above this leaf, and
-//! each query visits it first.
+//! Giants are boxes about as large as the scene, such as the ground. A giant enlarges all nodes above it, so that
+//! queries visit these nodes in vain. Without worlds, up to eight giants are in the first leaf. No node is above this
+//! leaf, and each query visits it first.
 
 use rayon::prelude::*;
 
@@ -32,8 +32,8 @@ pub struct Order {
 }
 
 impl Order {
-    /// Writes the order of the boxes to `ids`. `worlds` has the number of each box's world, or is empty. Returns whether
-    /// the first leaf has giants.
+    /// Writes the order of the boxes to `ids`. `worlds` has the number of each box's world, or is empty. Returns
+    /// whether the first leaf has giants.
     pub fn sort(&mut self, boxes: &[Aabb], worlds: &[u32], ids: &mut Vec<u32>) -> bool {
         let Self { items, worlds: [by_world, other] } = self;
         ids.resize(boxes.len(), 0);
@@ -64,7 +64,8 @@ impl Order {
     }
 }
 
-/// Stores the centers of the boxes. If the giants fit a leaf, moves them to the front, and returns their count; otherwise 0.
+/// Stores the centers of the boxes. If the giants fit a leaf, moves them to the front, and returns their count;
+/// otherwise 0.
 fn fill(items: &mut [Item], boxes: &[Aabb]) -> usize {
     let centers = sample(boxes, SAMPLE).map(center).map(|center| Item { center, id: 0 });
     let [low, high] = bounds(centers);

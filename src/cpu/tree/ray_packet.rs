@@ -1,9 +1,9 @@
 //! Walks several rays through the tree at once, if their directions are nearly the same, such as the rays of a camera.
 //!
-//! Inner nodes are tested once for all rays, with intervals around their origins and directions (a beam). Each box of a leaf
-//! that the beam meets is then tested against eight rays at once. This needs fewer steps and fewer unpredictable branches.
-//! Answers equal the answers of separate walks. Source: Wald et al. 2001, Interactive rendering with coherent ray tracing;
-//! Reshetov et al. 2005, Multi-level ray tracing.
+//! Inner nodes are tested once for all rays, with intervals around their origins and directions (a beam). Each box of a
+//! leaf that the beam meets is then tested against eight rays at once. This needs fewer steps and fewer unpredictable
+//! branches. Answers equal the answers of separate walks. Source: Wald et al. 2001, Interactive rendering with coherent
+//! ray tracing; Reshetov et al. 2005, Multi-level ray tracing.
 
 use glam::Vec4;
 
@@ -17,8 +17,8 @@ use crate::queries::{Entry, Path};
 /// Rays of a packet.
 pub const RAYS: usize = 8;
 
-/// The most boxes that the rays of a packet test together. If there are more, the rays are so far apart, or pass so many
-/// boxes, that separate walks are faster.
+/// The most boxes that the rays of a packet test together. If there are more, the rays are so far apart, or pass so
+/// many boxes, that separate walks are faster.
 const MOST_LOOKS: u32 = 192;
 
 /// The largest angle between directions of a packet, as its cosine.
@@ -45,8 +45,8 @@ struct PacketAxis {
     reach: [Vec4; 2],
     leave: [Vec4; 2],
     inverse: [Vec4; 2],
-    /// The beam: the origin that reaches a face first, the origin that leaves it last, and the inverses of the largest and
-    /// the least speed.
+    /// The beam: the origin that reaches a face first, the origin that leaves it last, and the inverses of the largest
+    /// and the least speed.
     beam: [Vec4; 4],
 }
 
@@ -105,8 +105,8 @@ fn is_narrow(directions: &[[Vec4; 2]; 3]) -> bool {
 }
 
 impl<'a, const IS_ANY: bool> Packet<'a, IS_ANY> {
-    /// Creates a packet. Returns `None` unless the rays are ordinary, have nearly the same direction, and move along each axis.
-    /// `best` must be empty.
+    /// Creates a packet. Returns `None` unless the rays are ordinary, have nearly the same direction, and move along
+    /// each axis. `best` must be empty.
     #[inline(always)]
     pub fn new(paths: &'a [Path; RAYS], best: &'a mut [Option<(Entry, u32)>; RAYS]) -> Option<Self> {
         let directions = [0, 1, 2].map(|k| of_each(paths, |path| path.direction[k]));
@@ -119,8 +119,8 @@ impl<'a, const IS_ANY: bool> Packet<'a, IS_ANY> {
         Some(Self { paths, axes, limits, limit: greatest(&limits), looks: 0, best })
     }
 
-    /// Finds the box that each ray hits, in some ranges of leaves. Returns `false` if it stopped because separate walks are
-    /// faster.
+    /// Finds the box that each ray hits, in some ranges of leaves. Returns `false` if it stopped because separate walks
+    /// are faster.
     #[inline(always)]
     pub fn walk(&mut self, levels: &Levels, ids: &[u32], ranges: &[[u32; 2]], stack: &mut Stack<f32>) -> bool {
         walk(levels, ids, ranges, stack, self);
