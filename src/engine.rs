@@ -221,7 +221,7 @@ by_methods! {
 }
 
 by_methods! {
-    /// A tree that answers queries: [`Tree`](crate::Tree) on a GPU, where a thread may block, or [`cpu::Tree`]. Both
+    /// A tree that answers queries: [`Tree`](crate::Tree) on a GPU, outside of browsers, or [`cpu::Tree`]. Both
     /// have the same filters and queries, and return the same answers, bit for bit. The methods of these types document
     /// cost and errors. The calls take `&mut self`, since a GPU writes to buffers of the tree; the methods of
     /// [`cpu::Tree`] take `&self`. There is no `dyn QueryEngine`; [`AnyTree`] chooses at run time. The trait is sealed:
@@ -382,7 +382,7 @@ impl AnyTree {
 ///
 /// The trait is sealed: other crates cannot implement it.
 pub trait HasFilters: sealed::SealedFilters {
-    /// Replaces each list by box of the filters with the same list of `lists`. Changes nothing else.
+    /// Replaces each per-box list of the filters with the list of the same name in `lists`. Changes nothing else.
     ///
     /// # Errors
     /// The errors of the methods `change_filters` and `set_filters` of the type.

@@ -29,7 +29,7 @@ pub mod steps {
     //! Steps of few boxes, for tests.
     use crate::cpu;
 
-    /// Lets an engine begin epochs with this many boxes and more.
+    /// Lets an engine cache the pairs of padded boxes from this box count on.
     pub fn begin_epochs_from(engine: &mut cpu::BroadPhase, fewest: u32) {
         engine.begin_epochs_from(fewest);
     }

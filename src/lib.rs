@@ -55,7 +55,7 @@
 //!
 //! # Any input
 //! A box with a NaN, or with `min > max`, overlaps nothing and is listed in the [`Report`]. Infinite bounds are exact.
-//! −0 equals 0, denormals are distinguished, and boxes without volume are valid. A call that does not fit returns an
+//! −0 equals 0, denormals are not treated as 0, and boxes without volume are valid. A call that does not fit returns an
 //! [`Error`] with the request and the limit, before any work.
 
 #![forbid(unsafe_code)]

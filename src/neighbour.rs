@@ -35,9 +35,9 @@
 //! - [`BadPoints`](crate::Error::BadPoints): a list has another length, a radius or a world is invalid, or a point is
 //!   more than 2²⁹ cells from the origin.
 //! - [`BadCell`](crate::Error::BadCell): the periodic vectors are linearly dependent or not finite.
-//! - [`TooManyImages`](crate::Error::TooManyImages): there are more than 2²⁷ images or 2²⁴ shifts within the radius. Or
-//!   the point count, times the shift count rounded up to a power of two, exceeds 2.1·10⁹. The most points are 66
-//!   million with 27 shifts, and 16 million with 125.
+//! - [`TooManyImages`](crate::Error::TooManyImages): there are more than 2²⁷ images or 2²⁴ shifts within the radius, or
+//!   the product of the point count and the shift count exceeds 2.1·10⁹. For this product, the shift count is rounded
+//!   up to a power of two. The most points are 66 million with 27 shifts, and 16 million with 125.
 //! - [`ListTooLong`](crate::Error::ListTooLong): there is no memory for the pairs.
 //!
 //! # Cost
@@ -48,8 +48,8 @@
 //! distance.
 //!
 //! On a GPU, each point and image takes 40 bytes more on the host. The device needs the memory of a search of boxes
-//! with spheres. Points whose difference `f32` does not resolve at the extent of the scene are candidates of each
-//! other. The time is quadratic in the count of such points.
+//! with spheres. If `f32`, at the extent of the scene, cannot distinguish some points, all pairs of these points are
+//! candidates. The time is quadratic in the count of such points.
 //!
 //! ```
 //! use broadsweep::neighbour::{NeighbourOptions, PeriodicCell, PointSet};

@@ -303,7 +303,7 @@ impl Slots {
         let had_bodies = !self.filters.body.is_empty();
         self.filters.set_of_one(index, self.boxes.len(), filter);
         if !self.filters.parent.is_empty() && self.filters.body.is_empty() {
-            // Without a list of bodies, parents are indices of boxes.
+            // Without a list of bodies, parents would be read as box indices.
             self.filters.body.resize(self.boxes.len(), OWN_BODY);
         }
         if !had_bodies {

@@ -76,7 +76,7 @@ twins! {
         pub unused: u32,
     }
 
-    /// Rows of pairs: a row for each first box, or for each box.
+    /// Rows of pairs: for canonical order, a row for each first box; for neighbours, a row for each box.
     #[allow(missing_docs)]
     pub struct OrderParams {
         pub row_count: u32,
@@ -124,7 +124,8 @@ twins! {
         pub cell_size: f32,
         pub outside_count: u32,
         pub tile_bits: [u32; 2],
-        /// The start of each segment of the position scale, and its quanta per unit length.
+        /// Positions on the sweep axis are quantised, segment by segment. The start of each segment, and its quanta
+        /// (steps) per unit length.
         pub knots: [[f32; 2]; KNOT_COUNT as usize],
     }
 
@@ -308,8 +309,8 @@ twins! {
     /// The header of answers that stay on the GPU; every field is a little-endian `u32`.
     #[derive(Eq)]
     pub struct QueryHeader {
-        /// The count of answers of all finished queries, lower half, including answers that do not fit. For nearest and
-        /// first hits, nearest boxes and any hits: queries times `k`, misses included.
+        /// The count of answers of all finished queries, lower half, including answers that do not fit. For first
+        /// hits and nearest boxes: queries times `k`, misses included. For nearest hits and any hits, `k` is 1.
         pub count: u32,
         /// The count of answers of all finished queries, upper half.
         pub count_high: u32,
@@ -346,7 +347,8 @@ pub fn cells_from(words: [u32; 4]) -> [i32; 4] {
 }
 
 impl Run {
-    /// Packs the run into its words. A tile of `runs` has a part for each of these words.
+    /// Packs the run into its words. A tile of the buffer `runs` has the first words of all its runs, then the second
+    /// words, then the third.
     pub fn words(&self) -> [u32; RUN_U32_COUNT as usize] {
         [self.hits, self.first_quad, self.first_rank | self.turns >> 1 << RANK_BITS]
     }

@@ -104,8 +104,8 @@ impl Options {
         }
     }
 
-    /// Returns the effective candidate limit: `candidate_limit`, but at most 2⁴², since the tiles of more candidates do
-    /// not fit 32 bits.
+    /// Returns the effective candidate limit: `candidate_limit`, but at most 2⁴², since the count of tiles of
+    /// the sweep would not fit 32 bits otherwise.
     pub(crate) fn effective_candidate_limit(&self) -> u64 {
         self.candidate_limit.min(1 << 42)
     }

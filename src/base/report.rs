@@ -26,8 +26,8 @@ pub struct Overlaps {
 /// - [`gpu_bytes`](Self::gpu_bytes) depends on the device, and so does the default of
 ///   [`all_pairs_up_to`](Self::all_pairs_up_to).
 /// - The last bits of `direction`, `across`, `corner` and `cell_size` depend on rounding.
-/// - With an oblique axis, a few thousandths of the entries, candidates and giants depend on rounding. More of them
-///   depend on rounding only if a decision about the grid is close to its threshold, or if cells are hardly larger than
+/// - With an oblique axis, a few thousandths of the entries, candidates and giants depend on rounding. The share
+///   is larger only if a decision about the grid is close to its threshold, or if cells are hardly larger than
 ///   rounding errors.
 /// - If one engine [queried a tree](Self::tree_join) and the other engine swept, only the counts of boxes and pairs are
 ///   the same.

@@ -9,7 +9,7 @@ macro_rules! setters {
         impl $type { $($crate::base::setters::setters! { $qualifier $setter: $field: $kind })* }
     };
     ([$($qualifier:tt)?] $setter:ident: $field:ident: $kind:ty) => {
-        #[doc = concat!("Returns the same with this [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+        #[doc = concat!("Returns a copy with this [`", stringify!($field), "`](Self::", stringify!($field), ").")]
         #[must_use]
         pub $($qualifier)? fn $setter(mut self, $field: $kind) -> Self {
             self.$field = $field;

@@ -31,7 +31,7 @@ pub(crate) struct Counted {
     params: Buffer<Params>,
     /// The sizes of dispatches for blocks of boxes.
     block_sizes: Buffer<[u32; 3]>,
-    /// A zero: the flag of refused filters, for filters without lists that the device can refuse.
+    /// A zero. It is bound as the flag of refused filters if the filters have no list that the device can refuse.
     none_refused: Buffer<u32>,
 }
 

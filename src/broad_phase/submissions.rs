@@ -92,7 +92,7 @@ impl<'b> Submissions<'b> {
     /// [`try_take_events`](Self::try_take_events) or [`take_events`](Self::take_events) returns the events. The
     /// identities of the step are copied.
     ///
-    /// Each step is compared with the last step that was submitted successfully.
+    /// Each step is compared with the submitted step before it. Steps that fail are skipped.
     ///
     /// # Errors
     /// The errors of [`submit`](Self::submit); [`Error::Busy`] also while a result of [`submit`](Self::submit) is

@@ -10,7 +10,7 @@ use crate::{Error, Options};
 /// # Errors
 /// [`Error::TooManyBoxes`].
 pub(crate) fn checked_count(box_count: usize) -> Result<u32, Error> {
-    count_at_most(box_count, MAX_ENTRIES, "entries", "the number of entries, times their 4 bytes,")
+    count_at_most(box_count, MAX_ENTRIES, "entries", "the limit of 2^25 entries, at 4 bytes each,")
 }
 
 /// Returns the box count, or an error if it exceeds `most`. `buffer` names a list of 4 bytes per box in the error.

@@ -8,9 +8,9 @@
 //! Units: any, but the same for all boxes. Results have the units of the input. Reports equal the reports of a GPU,
 //! except for rounding and for joins of two sets; see [`Report`](crate::Report).
 //!
-//! Errors: [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`], [`Error::ListTooLong`] and
-//! [`Error::OutOfMemory`] instead of an abort if memory is exhausted, [`Error::BadOption`], [`Error::FilterLength`] and
-//! [`Error::BadFilter`]. After an error, the engine can be used again.
+//! Errors: [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`], [`Error::BadOption`],
+//! [`Error::FilterLength`] and [`Error::BadFilter`]. If memory is exhausted: [`Error::ListTooLong`] or
+//! [`Error::OutOfMemory`], not an abort. After an error, the engine can be used again.
 //!
 //! Cost: a call blocks, and uses the threads of the caller's [`rayon`](https://docs.rs/rayon) pool. A call that needs
 //! no more memory than earlier calls allocates no lists. The cost of a [step](crate::step) grows with the count of
@@ -30,7 +30,7 @@
 //! ```
 
 // engine/ has the engine. mirror/ has a file per stage and a function per kernel, which returns the result of the
-// kernel. Kernels that only write the hits of `sweep_test` have no mirror. mirror/reference chains the mirrors on one
+// kernel. Kernels that only write the hits of `sweep_test` share its mirror. mirror/reference chains the mirrors on one
 // thread, for readers and tests. brute_pairs and brute_queries are the oracles; brute_force publishes them.
 pub mod brute_force;
 pub(crate) mod brute_pairs;

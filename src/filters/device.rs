@@ -236,7 +236,7 @@ impl FilterSet {
         self.rows_in(&capacity)
     }
 
-    /// Lists the buffers of the filters of a slab of this many boxes, with their largest bytes.
+    /// Lists the buffers of the filters of a slab of this many boxes, each with the most bytes that it can need.
     /// [`CheckedFilters::part`] may add a list of bodies.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn slab_rows(&self, box_count: usize) -> Vec<Row> {

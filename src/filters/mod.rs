@@ -151,7 +151,8 @@ impl Filters {
         if self.exclude_at_most > EXCLUDE_MOST || self.exclude_at_most > 0 && listed > MAX_ENTRIES.into() {
             let (most, included) = (self.exclude_at_most, self.include.len());
             let problem = format!(
-                "is {most}, beside {included} included pairs; it may be {EXCLUDE_MOST}, and both together {MAX_ENTRIES}"
+                "is {most}, with {included} included pairs; it must be at most {EXCLUDE_MOST}, and both together at most \
+                 {MAX_ENTRIES}"
             );
             return Err(Error::BadFilter { list: "exclude_at_most", index: 0, problem });
         }

@@ -323,8 +323,7 @@ impl FilterSet {
     }
 
     /// Returns the flag that commands set if excluded pairs exceed the capacity; `None` if `exclude_at_most` is 0.
-    /// Every search reads the flag, even if it is recorded before the list of pairs, since the list may be submitted
-    /// first.
+    /// Every search reads the flag. A search that is recorded before the list of pairs may be submitted after it.
     pub fn refused(&self) -> Option<&Buffer<u32>> {
         self.excluding.as_ref().map(|buffers| &buffers.refused)
     }

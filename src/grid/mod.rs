@@ -136,7 +136,7 @@ impl Grid {
     }
 
     /// Records the build of the grid of these boxes, which replaces the earlier build. `entry_capacity` and `key_bits`
-    /// must equal the values in the parameters. `filters` must be the set from which `searched` has its lists.
+    /// must equal the values in the parameters. The lists of `searched` must belong to `filters`.
     ///
     /// # Errors
     /// The errors of [`GridKernels::sort`].

@@ -24,7 +24,7 @@ pub(super) fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error
     let (buffer, required, (limit, available)) = if bytes > binding {
         ("boxes", bytes, limit_name(limits))
     } else {
-        let most = ("the number of entries, times their 4 bytes,", u64::from(MAX_ENTRIES) * WORD_BYTES);
+        let most = ("the limit of 2^25 entries, at 4 bytes each,", u64::from(MAX_ENTRIES) * WORD_BYTES);
         ("entries", boxes.saturating_mul(WORD_BYTES), most)
     };
     Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes })

@@ -134,7 +134,7 @@ impl Lattice {
     /// magnitudes.
     pub fn error(&self, coordinates: &[f64; 3], shift: &[f64; 3]) -> [f64; 3] {
         let terms = combine(shift, &self.vectors.map(|vector| vector.map(f64::abs)));
-        // An axis along which no vector points adds nothing.
+        // If all vectors are 0 along an axis, this axis has no error.
         std::array::from_fn(|k| if terms[k] == 0.0 { 0.0 } else { 4.0 * f64::EPSILON * (coordinates[k] + terms[k]) })
     }
 

@@ -93,7 +93,7 @@ macro_rules! option_setters {
     ($($setter:ident: $field:ident: $kind:ty,)*) => {
         impl<T: Coordinate> NeighbourOptions<T> {
             $(
-                #[doc = concat!("Returns the same with this [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                #[doc = concat!("Returns a copy with this [`", stringify!($field), "`](Self::", stringify!($field), ").")]
                 #[must_use]
                 pub const fn $setter(mut self, $field: $kind) -> Self {
                     self.$field = $field;

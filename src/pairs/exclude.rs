@@ -37,7 +37,7 @@ impl Exclude {
         [&self.split, &self.rows]
     }
 
-    /// Records the replacement of the pairs that `filters` exclude by `external` pairs. The filters must be uploaded,
+    /// Records that `external` pairs replace the pairs that `filters` exclude. The filters must be uploaded,
     /// with capacity for these pairs. `count` has the pair count; `None` means the capacity. Without pairs, `external`
     /// is not read.
     ///

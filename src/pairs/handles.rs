@@ -96,7 +96,7 @@ pub enum GpuIdentity<'a> {
     Generations(wgpu::BufferSlice<'a>),
     /// `[box_count]` distinct indices, one `u32` each: the index that each box had in the last step, or
     /// [`Step::NEW`](crate::Step::NEW). An index that the last step did not have also means a new box. Boxes of the
-    /// last step whose indices are not in the list are removed. If two boxes have the same index, a pair of the last
-    /// step may match two pairs of this step. Then the device refuses the step.
+    /// last step whose indices are not in the list are removed. If two boxes have the same index, the device refuses
+    /// the step, since a pair of the last step could match two pairs.
     Was(wgpu::BufferSlice<'a>),
 }

@@ -185,7 +185,7 @@ impl Pipeline {
         pass.finish()
     }
 
-    /// Records the replacement of the pairs that `filters` exclude by external pairs: [`Exclude::record`].
+    /// Records that external pairs replace the pairs that `filters` exclude: [`Exclude::record`].
     ///
     /// # Errors
     /// The errors of [`Exclude::record`]; [`Error::Gpu`] if a kernel is rejected; [`Error::DeviceLost`].

@@ -330,8 +330,8 @@ impl Gate {
 const PADDING: (f64, f64) = (1.0 / (1u64 << 20) as f64, 2.0 * f32::MIN_POSITIVE as f64);
 
 /// Returns an upper bound for pruning after a hit of a round shape at time `t`. These bounds have the same order as the
-/// times. A box whose bounds are reached after this time cannot be hit at `t` or earlier. The walk must find all hits
-/// at the same time, since the index then decides.
+/// times. A box whose bounds are reached after this time cannot be hit at `t` or earlier. The walk must find every hit
+/// whose time equals `t`, since the index decides among them.
 fn padded(t: f32) -> f64 {
     f64::from(t) * (1.0 + PADDING.0) + PADDING.1
 }

@@ -383,7 +383,7 @@ impl sealed::SealedShape for OrientedBox {
         let size = dot(sizes, center.map(f64::abs)) + dot(sizes, [0, 1, 2].map(|k| reach(&arms, &half, k)));
         let offset = f64::from(half_space.offset);
         let above = dot(normal, center) - across - offset;
-        // Faces of nearly coplanar axes exclude nothing.
+        // If the axes are nearly coplanar, the arms are not accurate, so no half-space is excluded.
         !is_solid || above <= (size + offset.abs()) * SOLID_ROUNDING
     }
 }

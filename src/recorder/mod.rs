@@ -108,8 +108,9 @@ impl Recorder {
     /// [`BroadPhase::set_filters`](crate::BroadPhase::set_filters).
     ///
     /// # Errors
-    /// [`Error::BadFilter`] if a value is invalid for any boxes; [`Error::OutOfMemory`], [`Error::DeviceLost`]. After
-    /// an error the filters are unchanged. Each recording checks whether the filters fit its boxes: [`Filters::check`].
+    /// [`Error::BadFilter`] if a value is invalid, whatever the boxes are; [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`]. After an error the filters are unchanged. Each recording checks whether the filters fit
+    /// its boxes: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.core.replace_filters(&mut self.filters, filters)
     }

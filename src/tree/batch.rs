@@ -58,7 +58,7 @@ pub(super) fn budget(gpu: &Gpu) -> (u32, u32) {
 pub(super) enum Wanted {
     /// The first answers of each query, up to this many.
     Rows(Ranked, u32),
-    /// True if each path hits a box.
+    /// For each path, whether it hits a box.
     Any,
     /// All answers.
     Lists(Listed),

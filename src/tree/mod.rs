@@ -242,9 +242,9 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region, and for a
-    /// list whose values exist only on the device of the owner: for worlds; for any list if the tree is on another
-    /// device; with half-spaces, for any list except margins and spheres. [`Error::TooManyBoxes`]; with a memory budget
+    /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region. The same
+    /// error if these values exist only on the device of the owner: worlds; any list, if the tree is on another device;
+    /// any list except margins and spheres, if there are half-spaces. [`Error::TooManyBoxes`]; with a memory budget
     /// the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`]. After an error the filters are unchanged.
     pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {

@@ -61,8 +61,9 @@ impl RoundParams {
         self.host.flags & flags != 0
     }
 
-    /// Returns `true` if undecided boxes are decided in the same dispatch, not in another dispatch. Half-spaces are
-    /// always decided in integers, and answers of a further row must be compared with the last box of the previous row.
+    /// Returns `true` if undecided boxes are decided in the same dispatch, not in another dispatch. This is so for
+    /// shapes of half-spaces, which are always decided in integers; for resumed queries; and for further rows, whose
+    /// answers are compared with the last box of the previous row.
     fn decides(&self) -> bool {
         self.host.part_count > 0 || self.has(QUERY_RESUMED | QUERY_NEXT_ROW)
     }
@@ -267,8 +268,8 @@ impl Query {
         kernel.dispatch(pass, (input.query_count() * input.params.host.most).div_ceil(256), &input.bound());
     }
 
-    /// Records a kernel that counts all boxes that queries meet. With `QUERY_EMITS`, it writes lists instead: the part
-    /// in the window of each list that was not retained. The parameters select all queries or the pending queries.
+    /// Records a kernel that counts all boxes that queries meet. With `QUERY_EMITS`, it writes the lists that were not
+    /// retained instead, as far as they lie in the window. The parameters select all queries or the pending queries.
     pub fn record_walk(&self, pass: &mut Pass, listed: Listed, input: &QueryInput) {
         let QueryBuffers { pairs, retained_answers, .. } = input.buffers;
         let pairs = if input.params.has(QUERY_EMITS) { pairs.all() } else { retained_answers.all() };

@@ -14,8 +14,8 @@ shared_constants! {
     GOLDEN: u32 = 2_654_435_769;
     /// The largest finite number: the minimum of an empty set, and the value of an unused sample.
     FLOAT_MAX: f32 = f32::MAX;
-    /// 2⁸⁰. Larger coordinates are sentinels, not positions, unless most boxes have them. With a higher value, scaling
-    /// by a sentinel leaves too few exponents for the other boxes.
+    /// 2⁸⁰. Larger coordinates are sentinels, not positions, unless most boxes have them. If larger numbers
+    /// counted as positions, the scale would follow them, and the other boxes would be too small for `f32`.
     ORDINARY_MAX: f32 = 1.208_925_8e24;
 
     /// 2⁻²⁰: the largest rounding error of a variance of the scene, relative to the sum of the second moments. With a
@@ -51,7 +51,7 @@ shared_constants! {
     /// exact in f32, and has 24 bits with its sign. At this distance, each box is widened by four cells
     /// (`RELATIVE_SLOP`), so cells hardly separate boxes.
     CELL_REACH: i32 = (1 << 23) - 1;
-    /// An offset larger than every cell coordinate: with it added or subtracted, cells are unsigned.
+    /// An offset larger than every cell coordinate. Plus or minus a cell coordinate, it is positive.
     CELL_BASE: i32 = 1 << 30;
     /// 2⁻¹¹², the smallest cell edge in scaled units. In a smaller cell, a denormal that is flushed to zero could cause
     /// an error above `PLANE_SLOP`.
@@ -62,7 +62,8 @@ shared_constants! {
     /// 2⁶⁰, the largest cell edge in scaled units.
     CELL_MAX: f32 = 1.152_921_5e18;
     /// The part of a cell by which a box's range of cells is widened. In the smallest cell, it exceeds the error of a
-    /// denormal that is flushed to zero. With a larger value, survivors of the sweep need more overlap to be proven.
+    /// denormal that is flushed to zero. With a larger value, footprints would have to overlap more
+    /// to prove an overlap (`PROVEN_FRACTIONS`).
     PLANE_SLOP: f32 = 1.0 / 4096.0;
     /// 2⁻²¹: the part of the cell coordinate by which the range of cells is widened in addition. A value below 2⁻²²
     /// does not cover the rounding of two evaluations of the same expression.

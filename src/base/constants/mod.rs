@@ -50,8 +50,8 @@ const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 
 /// The most turns of loops of an invocation for a tile of giants, if filters make two searches per pair.
 const GIANT_TURNS: u32 = {
-    // Turns for the bounds of the row, for the giants near it, and for the half-spaces among these giants. Also turns
-    // for the common bounds of these giants, which are computed twice.
+    // Turns to load the bounds of the row, to test each giant against them, and to search the half-space of each giant
+    // near the row. Also turns for the common bounds of these giants, which are computed twice.
     let near = GIANT_ROW + 4 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
     // Turns per box for the near giants, and for the filters of the giants that the box overlaps.
     let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + 2 * SEARCH_TURNS));
@@ -113,7 +113,7 @@ const _: () = {
             && KEY_WORLDS.ilog2() + 2 + MIN_POSITION_BITS <= KEY_BITS
     );
     assert!(LONG_KEY_BITS - MIN_POSITION_BITS <= 2 * MAX_CELL_BITS && KEY_BITS < LONG_KEY_BITS);
-    // If ids repeat, one of u and v may have the fewest bits, and the other the most.
+    // If cell ids wrap around, one of u and v may have the fewest bits, and the other the most.
     assert!(MAX_CELL_BITS + MIN_WRAP_BITS + MIN_POSITION_BITS <= KEY_BITS);
     // For n boxes, a cell takes at most `5 * (log2 n + 1) / 6` bits of the key.
     assert!(5 * (KEY_BOXES.ilog2() + 1) / 6 + MIN_POSITION_BITS <= KEY_BITS);
@@ -133,7 +133,8 @@ const _: () = {
     assert!(SOLID_ROUNDING_BITS == ROUNDING_BITS - FLAT_BITS / 2);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
     assert!(MOST_BLOCK_TILES.is_power_of_two() && MOST_BLOCK_TILES * RUN_TURNS < SOFTWARE_TURNS);
-    // A candidate needs a quarter of a quad, and an entry up to two additional quads.
+    // A quad has four candidates. Each entry has up to two additional quads, since its first and last quad may be
+    // partial.
     assert!(
         SOFTWARE_CANDIDATES / 4 + 2 * MAX_ENTRIES as u64
             <= MOST_BLOCKS as u64 * MOST_BLOCK_TILES as u64 * TILE_QUADS as u64
@@ -161,9 +162,9 @@ const _: () = {
     );
     assert!(ORDER_TILE == 512);
     // The turns of an invocation of `order_sort`. A tile overlaps up to three long rows. For each row, the workgroup
-    // visits at most all windows. A window takes up to 76 turns, mostly for a scan. In addition, there is one turn per
-    // element of the invocation in the window, and one per 1,024 elements of the row. A longer row has fewer windows
-    // per workgroup.
+    // visits each window at most once. A window takes up to 76 turns, mostly for a scan. In addition, there is one turn
+    // per element of the invocation in the window, and one per 1,024 elements of the row. A longer row has fewer
+    // windows per workgroup.
     assert!(
         3 * ((SOFTWARE_BOXES / ORDER_WINDOW + 1) * 76 + SOFTWARE_BOXES / 1024 + SOFTWARE_BOXES / (2 * ORDER_WINDOW))
             < SOFTWARE_TURNS
@@ -178,8 +179,9 @@ const _: () = {
             && EVENT_TILE / EVENT_SPAN < 256
             && EVENT_SPAN.is_multiple_of(EVENT_RUN)
     );
-    // The counts of digits share their memory with the keys of a tile. Two digits share a word: for 32 subgroups with
-    // short digits, or for 16 subgroups with digits of `BALLOT_BITS`. Each invocation processes one word.
+    // The counts of digits share their memory with the keys of a tile. A word has the counts of two
+    // digits. The counts fit for 32 subgroups with short digits, and for 16 subgroups with digits of `BALLOT_BITS`.
+    // Each invocation processes one word.
     assert!((32 << SHORT_BALLOT_BITS) / 2 <= SORT_TILE);
     assert!(256 / BALLOT_LANES * BALLOT_RADIX / 2 <= SORT_TILE && BALLOT_RADIX / 2 <= 256);
     assert!(BALLOT_BITS > SHORT_BALLOT_BITS && RADIX_BITS <= SHORT_BALLOT_BITS);

@@ -1,11 +1,14 @@
 //! Constants of the pairs: sweep, giants, lists and events.
+//!
+//! A *quad* is four consecutive ranks. The *path* lists, entry by entry, the quads that hold candidates of the entry. A
+//! *run* is a few quads of the path.
 
 shared_constants! {
     // ---- sweep, giants, emit ----
 
     /// Giants follow the entries at a multiple of this count, since buffers are bound at multiples of 256 bytes.
     ENTRY_ALIGNMENT: u32 = 64;
-    /// Entries per stored base of the path.
+    /// The path stores the count of quads before an entry for one of this many entries.
     ENTRY_STRIDE: u32 = 8;
     /// Entries per section of the path. A workgroup of `rank_ends` processes a section, and counts its quads in 64
     /// bits.
@@ -15,8 +18,8 @@ shared_constants! {
     /// The most entries.
     MAX_ENTRIES: u32 = 1 << 25;
     /// Bits of a word of `stretches` that hold the rank at which the candidates of the entry end. The bits above count
-    /// the unproven candidates. These are the last candidates. Since keys are rounded, these candidates may begin after
-    /// the entry ends.
+    /// the unproven candidates, which are the last ones by rank. Since keys are rounded, these candidates may begin
+    /// after the entry ends.
     END_BITS: u32 = 26;
     /// The largest count of unproven candidates in a word of `stretches`. This value means that all candidates are
     /// unproven.
@@ -29,7 +32,8 @@ shared_constants! {
     RUN_QUADS: u32 = 8;
     /// The u32 count of a run in memory.
     RUN_U32_COUNT: u32 = 3;
-    /// Bits of a rank in the word of a run. The bits above hold turns.
+    /// Bits of a rank in the word of a run. Each bit above is set if a quad of the run is the first quad of the next
+    /// entry.
     RANK_BITS: u32 = 25;
     /// log2 of `TILE_QUADS`.
     TILE_QUADS_BITS: u32 = 11;
@@ -63,8 +67,8 @@ shared_constants! {
 
     // ---- small ----
 
-    /// Rows per workgroup of `small_emit`, and invocations of `small_test` that test the same columns. Each invocation
-    /// tests 256 / `SMALL_ROWS` rows; its code is written for eight.
+    /// Rows per workgroup of `small_emit`. Also the invocations of `small_test` that share their columns. Each of these
+    /// invocations tests 256 / `SMALL_ROWS` rows; its code is written for eight.
     SMALL_ROWS: u32 = 32;
     /// The u32 count of a row in a tile of `small_test`. A tile has 256 by 256 tests.
     SMALL_LINES: u32 = 8;

@@ -57,7 +57,8 @@ shared_constants! {
     /// 2⁻⁴⁶ bounds the relative error of a dozen `f64` roundings. With a higher value, a turned box or a capsule may
     /// miss a box.
     ROUNDING_BITS: u32 = 46;
-    /// 2⁻³⁶ bounds the relative error of values derived from the arms of a turned box, which have `FLAT_BITS / 2` fewer
+    /// 2⁻³⁶ bounds the relative error of values derived from the arms of a turned box, the
+    /// vectors from its centre to its faces, which have `FLAT_BITS / 2` fewer
     /// exact bits.
     SOLID_ROUNDING_BITS: u32 = 36;
     /// If the squared volume of three unit axes is at most 2⁻²⁰, the axes lie nearly in a plane. Then only the faces
@@ -74,8 +75,8 @@ shared_constants! {
     PLACE_BITS: u32 = 27;
     /// Places of the curve along each axis.
     CURVE_SIDE: u32 = 1 << (PLACE_BITS / 3);
-    /// The most answers in a row of first answers of a query. A row without undecided answers is kept sorted by
-    /// insertion. A query for more answers gets several rows, one after the other.
+    /// The most answers in a row of first answers of a query. As long as `f32` decides the order of all
+    /// answers, a row is sorted by insertion. A query for more answers gets several rows, one after the other.
     ROW: u32 = 64;
     /// The bit of a rank that marks an answer at a distance that is proven to be zero. The other bits hold the box
     /// index.

@@ -42,7 +42,7 @@ impl Way {
             return Self::AsOneInput;
         }
         // If one set has few boxes, build its tree. It fits a cache, so the many queries need no sort, which would take
-        // longer than the queries. Only worlds require the sort.
+        // longer than the queries. With worlds, queries are sorted in any case.
         let has_few = first.min(second) <= join::FEW && filters.world.is_empty();
         if (first > second) != has_few { Self::TreeOfFirst } else { Self::TreeOfSecond }
     }

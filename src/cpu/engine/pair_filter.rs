@@ -55,7 +55,7 @@ pub struct Filtered<'a> {
     pub filters: &'a CheckedFilters,
     /// The boxes as they are searched.
     pub boxes: SearchedBoxes<'a>,
-    /// The bit of the second set if there are no sets, so that every pair crosses; otherwise 0.
+    /// `ENTRY_SECOND` if there is one set, so that every pair crosses; 0 if there are two sets.
     one_set: u32,
     /// True if `second` is the only filter.
     has_only_sets: bool,

@@ -44,7 +44,8 @@ impl Corners {
         Self { min, max: Vec3::from(aabb.max).extend(is(ENTRY_FIRST_U)) }
     }
 
-    /// Exchanges the flags along u and v, so that [`meets`](Self::meets) compares flags of one direction.
+    /// Exchanges the flags along u and v. Then [`meets`](Self::meets) compares the flags along u of both entries, and
+    /// the flags along v of both.
     fn turned(self) -> Self {
         let Self { min, max } = self;
         Self { min: min.with_w(1.0 - max.w), max: max.with_w(1.0 - min.w) }

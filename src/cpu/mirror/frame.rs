@@ -10,7 +10,7 @@ use crate::base::layout::{BoundsPartial, Frame, Params};
 const SAMPLES: usize = crate::base::constants::SAMPLES as usize;
 /// The count of partial sums of edges.
 const EDGE_LANES: usize = 32;
-// The lists of samples: interval starts on the sweep axis, mean plane edges, centres along u and v.
+// The lists of samples: interval starts on the sweep axis, mean edges along u and v, centres along u and v.
 const STARTS: usize = 0;
 const EDGES: usize = 1;
 const CENTRES_U: usize = 2;
@@ -246,7 +246,7 @@ pub fn usscd_cell(log_density: f32) -> f32 {
     x
 }
 
-/// Sorted samples: interval starts, mean plane edges, centres along u and v.
+/// Sorted samples: interval starts, mean edges along u and v, centres along u and v.
 struct Samples {
     lists: [[f32; SAMPLES]; 4],
     count: usize,

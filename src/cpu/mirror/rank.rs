@@ -14,8 +14,8 @@ pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]
         .collect()
 }
 
-/// Returns for each rank the count of unproven candidates. These are the last candidates. Since keys are rounded, these
-/// candidates may begin after the box ends. [`ALL_UNPROVEN`] means that all candidates are unproven.
+/// Returns for each rank the count of unproven candidates, which are the last ones by rank. Since keys are rounded,
+/// these candidates may begin after the box ends. [`ALL_UNPROVEN`] means that all candidates are unproven.
 pub fn unproven(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<u32> {
     let mask = (1 << frame.position_bits) - 1;
     let of_rank = |rank: usize| {

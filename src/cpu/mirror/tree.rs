@@ -131,7 +131,8 @@ pub fn leaves(boxes: &[Aabb], places: &[u32]) -> Vec<Aabb> {
     leaves
 }
 
-/// The words of a node: its origin, the exponents of its steps with a bit per vast child, and twelve words of bytes.
+/// The words of a node: its origin, the exponents of its steps with a bit per child that is unbounded or
+/// beyond 2⁶⁰, and twelve words of bytes.
 pub type Node = [u32; 16];
 
 /// The largest finite bound in a node. Larger numbers count as infinite.

@@ -100,7 +100,8 @@ impl Grid {
     }
 
     /// Calls `visit` for each row near a cell. Its arguments are the index of the row, and the first and last key of
-    /// the part of the row near the cell. If the keys of cells ascend, the keys of each row ascend.
+    /// the part of the row near the cell. If successive calls pass ascending keys, the
+    /// keys of each row ascend too.
     #[inline]
     pub fn rows(&self, key: u64, mut visit: impl FnMut(usize, u64, u64)) {
         let (world, cell) = self.cell_of(key);

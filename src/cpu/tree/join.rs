@@ -232,7 +232,8 @@ impl Known for Nothing {
     const FIRST: Self = Self;
 }
 
-/// A shape with an exact test against boxes. A shape that touches a box must touch each box around it.
+/// A shape with an exact test against boxes. A shape that touches a box must also touch every box that
+/// contains this box.
 pub trait Touch {
     /// Returns a bit per child of a node: set if the shape touches it. The bit of a missing child may be set.
     fn touching(&self, node: &Node) -> u32;

@@ -103,9 +103,10 @@ impl Tree {
     /// Half-spaces are answers like boxes. Rays, moving boxes, points, boxes, spheres and capsules touch a half-space
     /// if they have a point in common, decided exactly. For a moving round shape, the time may be too early by
     /// rounding, never too late. For an oriented box, a half-space may be reported in excess by rounding. A
-    /// [`Convex`](crate::Convex) touches all half-spaces except those that face away from one of its own. Half-spaces
-    /// and boxes are ordered by their exact time or distance, then by index. Each query is tested against each
-    /// half-space. A change of the boxes that stand for half-spaces takes effect with the next [`build`](Self::build).
+    /// [`Convex`](crate::Convex) touches a half-space unless one of its own half-spaces is opposite to it, and both
+    /// have no common point. Half-spaces and boxes are ordered by their exact time or distance, then by index. Each
+    /// query is tested against each half-space. A change of the boxes that stand for half-spaces takes effect with the
+    /// next [`build`](Self::build).
     ///
     /// # Errors
     /// [`Error::BadFilter`] for an invalid value, and for an owner region, which queries do not support;
@@ -161,7 +162,7 @@ impl Tree {
     pub fn build(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         self.clear();
         self.filters.fit(boxes.len())?;
-        let limit = "the number of indices, times their 4 bytes,";
+        let limit = "the limit of 2^32 - 2 indices, at 4 bytes each,";
         let box_count = call::count_at_most(boxes.len(), QueryFilters::NO_BOX - 1, "ids", limit)?;
         rayon::join(|| self.build_of(boxes), || ());
         self.is_built = true;

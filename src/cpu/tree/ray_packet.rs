@@ -232,6 +232,6 @@ mod tests {
         };
         assert!(is_done(0.01, 0.3, 0.05), "each hits the first plate");
         assert!(is_done(8.0, 0.3, 5.0), "far above all");
-        assert!(!is_done(8.0, 0.95, 0.05), "between rows, with others among them");
+        assert!(!is_done(8.0, 0.95, 0.05), "between two rows, near many plates");
     }
 }
