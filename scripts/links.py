@@ -3,7 +3,7 @@
 
     python3 scripts/links.py          fails if a file or a heading that a document links to does not exist
     python3 scripts/links.py --book   preprocessor of mdBook: the book on standard input, and with other links on standard output
-    python3 scripts/links.py --words  counts the words of all documents, without code, comments and generated tables
+    python3 scripts/links.py --words  counts the words of all documents, without code, comments and generated blocks
 """
 
 import base64
@@ -19,8 +19,8 @@ GUIDE = ROOT / "docs/guide/src"
 LINK = re.compile(r"(!?)(\[[^\]]*\])\((?!https?://)([^)#\s]*)(#[^)\s]*)?\)")
 # Every second part of a document that is split by it is a block of code.
 CODE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
-# A table that scripts/results.py writes, or a comment.
-UNCOUNTED = re.compile(r"<!-- table .*?<!-- end -->|<!--.*?-->", re.DOTALL)
+# A block that scripts/results.py writes, or a comment.
+UNCOUNTED = re.compile(r"<!-- (?:table|chart|range) .*?<!-- end -->|<!--.*?-->", re.DOTALL)
 
 
 def headings(path):

@@ -93,7 +93,7 @@ macro_rules! by_methods {
 }
 
 by_methods! {
-    /// An engine that finds pairs: [`BroadPhase`](crate::BroadPhase) on a GPU, where a thread may block, or
+    /// An engine that finds pairs: [`BroadPhase`](crate::BroadPhase) on a GPU, outside of browsers, or
     /// [`cpu::BroadPhase`]. Both have the same options and filters, and find the same pairs. The methods of these types
     /// document cost and errors. The trait is sealed: other crates cannot implement it.
     ///

@@ -151,7 +151,7 @@ pub enum Error {
     /// queries in host memory have no such limit.
     #[error(
         "{query_count} queries and their answers need {required} bytes for `{buffer}`, and {limit} is {available}. Record fewer \
-         queries at a time, or capacity for fewer answers, or request the device with more"
+         queries at a time, or capacity for fewer answers, or request the device with a higher limit"
     )]
     TooManyQueries {
         /// The query count of the call.

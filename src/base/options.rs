@@ -5,7 +5,7 @@ use crate::base::constants::*;
 use crate::base::setters::setters;
 
 /// [`Options::all_pairs_up_to`] of a discrete GPU. On an H100, with timestamps, a test of all pairs takes 0.075 ms for
-/// 9,000 boxes and 0.187 ms for 18,000 boxes. The sweep takes 0.381 ms.
+/// 9,000 boxes and 0.187 ms for 18,000 boxes. A sweep takes 0.381 ms in this range.
 #[cfg(feature = "gpu")]
 pub(crate) const ALL_PAIRS_DISCRETE: u32 = 12_288;
 /// [`Options::all_pairs_up_to`] of an integrated or virtual GPU: a prediction.
@@ -33,7 +33,7 @@ pub struct Options {
     /// The edge of a cell of the grid across the axis.
     pub cell_size: CellSize,
     /// The largest box count for which every pair is tested without a grid. This takes two dispatches, and gives pairs
-    /// in canonical order. Cost: `n (n - 1) / 2` tests, and a bit of GPU memory per test. If `candidate_limit` or
+    /// in canonical order. Cost: `n (n - 1) / 2` tests, and one bit of GPU memory per test. If `candidate_limit` or
     /// `memory_budget` does not allow these tests, the boxes are swept. In a
     /// [join](crate::cpu::BroadPhase::find_pairs_between), the boxes of both sets count. With 0, boxes are always
     /// swept; more than 32,768 means 32,768.
@@ -60,10 +60,10 @@ pub struct Options {
     /// step](crate::cpu::BroadPhase::find_events). It has the units of the input, and must be positive and finite. If
     /// you know the speed of the boxes, set the distance that boxes move in about four steps. A margin of m edges
     /// multiplies the cached pairs by about (1 + 2m)³, so margins up to half an edge are useful. With an explicit
-    /// margin, pairs of fast boxes are cached too, unless there are too many. A change takes effect when boxes are
-    /// padded the next time. The GPU engine checks the value but ignores it, since each step is a search. Default:
-    /// `None`. The engine then derives a margin from a sample of speeds: a twentieth to a quarter of the usual edge of
-    /// a box. If the boxes are too fast, it caches no pairs.
+    /// margin, pairs of fast boxes are cached too, unless there are too many such pairs. A change takes effect when
+    /// boxes are padded the next time. The GPU engine checks the value but ignores it, since each step is a search.
+    /// Default: `None`. The engine then derives a margin from a sample of speeds: a twentieth to a quarter of the usual
+    /// edge of a box. If the boxes are too fast, it caches no pairs.
     pub step_margin: Option<f32>,
     /// The vertices that a renderer draws per pair: `vertex_count` of the indirect draw arguments of a list on the GPU.
     /// Default: 24, the twelve edges of a box as lines.

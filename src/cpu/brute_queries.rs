@@ -1,5 +1,6 @@
-//! Answers queries by a loop over all boxes, without a tree. Tests compare trees with these answers where exact
-//! arithmetic in long integers takes too long. Half-spaces are merged into the answers as in a tree.
+//! Answers queries by a loop over all boxes, without a tree. Most tests compare trees with exact arithmetic in long
+//! integers. Where this takes too long, they compare with these answers. Half-spaces are merged into the answers as in
+//! a tree.
 //!
 //! # Errors
 //! All functions return the errors of [`Filters::check`], [`Error::QueryFilterLength`], [`Error::BadFilter`] and

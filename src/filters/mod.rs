@@ -173,7 +173,7 @@ impl Filters {
             let is_in_order = |k: &usize| region.min[*k] <= region.max[*k];
             let axis = (0..2).find(|k| !is_in_order(k)).unwrap_or(2);
             let problem = format!(
-                "is an axis on which the region reaches from {} to {}; give numbers, the smaller first",
+                "reaches from {} to {}; both must be numbers, and the lower bound must come first",
                 region.min[axis], region.max[axis]
             );
             return Err(Error::BadFilter { list: "owner", index: axis as u64, problem });

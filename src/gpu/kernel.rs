@@ -256,8 +256,8 @@ impl Kernel {
         compiled.as_ref().map_err(Clone::clone)
     }
 
-    /// Compiles the kernel in the browser's GPU process, unless it is compiled. The kernel counts as compiled once the
-    /// browser accepts it. A call that needs the kernel earlier requests it again.
+    /// Compiles the kernel in the browser's GPU process, unless it is compiled. After this call, the kernel counts as
+    /// compiled once the browser accepts it. A search that needs the kernel earlier requests it again.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].

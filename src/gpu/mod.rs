@@ -28,7 +28,7 @@ use bind_groups::BindGroups;
 use kernel::Kernel;
 use scopes::Scopes;
 
-/// The least bytes of a binding on any device; WebGPU's default is 128 MiB.
+/// The smallest accepted limit of a storage binding, in bytes. WebGPU's default limit is 128 MiB.
 const LEAST_BINDING: u64 = 4 << 20;
 
 /// Kernels by label and enabled switches.

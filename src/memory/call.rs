@@ -8,7 +8,8 @@ use crate::filters::lists::SearchKind;
 use crate::gpu::Gpu;
 use crate::{Error, Options};
 
-/// The decisions of a call. They do not depend on earlier calls, since the order of the pairs depends on them.
+/// The decisions of a call. They must not depend on earlier calls, since they determine the order of the
+/// pairs.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub box_count: u32,

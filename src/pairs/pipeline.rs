@@ -166,7 +166,7 @@ impl Pipeline {
     }
 
     /// Records `prepare_count`: writes `params` and the dispatch sizes for blocks of boxes. `params` becomes a copy of
-    /// `call_params`, whose box count is the number at the start of `count`, if there is a `count`. The box count is 0
+    /// `call_params`. If there is a `count`, its first number replaces the box count of the copy. The box count is 0
     /// if the device refused filters (`refused`).
     ///
     /// # Errors

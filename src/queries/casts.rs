@@ -61,11 +61,11 @@ pub struct BoxCast {
 ///
 /// All touched boxes are reported, and `t` is never after the first touch. Rounding is on the safe side: the distance
 /// of a reported box from the sphere may be 10⁻⁹ of the sizes involved. `t` is rounded down; if the sphere only grazes
-/// a box, it may be too early by 10⁻⁵ of its value. A `t` below `f32::MIN_POSITIVE` is 0. Hits are ordered by the
+/// a box, `t` may be too early by 10⁻⁵ of its value. A `t` below `f32::MIN_POSITIVE` is 0. Hits are ordered by the
 /// reported `t`, then by index. Every engine returns the same bits. benches/results/queries.md counts the false hits.
 ///
 /// The sphere touches no box at infinity. With a radius of 0, it hits the same boxes as a [`Ray`]. With an infinite
-/// radius, or if it reaches beyond `f32::MAX`, it hits all other boxes at `t = 0`.
+/// radius, or if it reaches beyond `f32::MAX`, it hits every box that is not at infinity, at `t = 0`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -6,7 +6,7 @@ use crate::base::exact::{sign_of_terms, two_product};
 
 /// The most terms of the numerator: two for each of the ten products in the square of a sum of four.
 const OVER: usize = 20;
-/// The most terms of the denominator: the squares of a squared length.
+/// The most terms of the denominator: the squares of the three components of a vector.
 const UNDER: usize = 3;
 
 /// A nonnegative quotient of two exact sums. The denominator is positive.

@@ -23,7 +23,7 @@ pub struct Path {
     is_finite: bool,
     /// True if the path skips boxes that it touches at `t = 0` and separates from.
     skips_separating: bool,
-    /// The round shape that the box bounds, if there is one: a hit touches it.
+    /// The round shape that the box bounds, if there is one. The path hits only boxes that this shape touches.
     round: Option<Round>,
     /// True if the box is the whole space, which touches every half-space at the start.
     is_everywhere: bool,
@@ -225,7 +225,7 @@ impl Path {
     /// Returns the last plane that the moving box must reach to touch a box; `None` if they touch at the start.
     fn latest(&self, aabb: &Aabb) -> Option<Crossing> {
         let gates = (0..3).filter(|&k| self.direction[k] != 0.0).map(|k| (k, self.gate(k, aabb).reach));
-        // An infinite plane is behind the box, or is never reached.
+        // A plane at infinity is behind the box, or is never reached.
         let ahead = gates.filter(|(_, (plane, origin))| plane > origin && plane.is_finite() && origin.is_finite());
         ahead.map(|(axis, (plane, origin))| Crossing { plane, origin, axis }).max_by(|a, b| self.compare(a, b))
     }
@@ -237,7 +237,8 @@ impl Path {
 
     #[inline]
     fn gate(&self, k: usize, aabb: &Aabb) -> Gate {
-        // All ones, and the sign bit, if the path moves down. No branch, since adjacent paths may have any directions.
+        // Two masks, zero if the path moves up: all bits, and the sign bit. No branch, since adjacent paths may have
+        // any directions.
         let is_up = self.direction[k] > 0.0;
         let (down, sign) = (u32::from(is_up).wrapping_sub(1), u32::from(!is_up) << 31);
         let pick =
@@ -329,8 +330,8 @@ impl Gate {
 /// The slack of times of round shapes: relative, and absolute.
 const PADDING: (f64, f64) = (1.0 / (1u64 << 20) as f64, 2.0 * f32::MIN_POSITIVE as f64);
 
-/// Returns an upper bound for pruning after a hit of a round shape at time `t`. These bounds have the same order as the
-/// times. A box whose bounds are reached after this time cannot be hit at `t` or earlier. The walk must find every hit
+/// Returns a limit for pruning after a hit of a round shape at time `t`. Limits have the same order as the times. A box
+/// whose bounds are reached after the limit cannot be hit at `t` or earlier. The walk must find every hit
 /// whose time equals `t`, since the index decides among them.
 fn padded(t: f32) -> f64 {
     f64::from(t) * (1.0 + PADDING.0) + PADDING.1

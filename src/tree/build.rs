@@ -245,7 +245,7 @@ mod tests {
         }
         assert!(boxes > 1 << 26 && !fits(boxes + 1), "{boxes}");
         let capacity = TreeCapacity { boxes, worlds: 0 };
-        // One level of leaves, which never wait, and `WAITING_LEVELS` levels above.
+        // One level of leaves, which walks never put on their stacks, and `WAITING_LEVELS` levels above.
         assert_eq!(capacity.levels().count(), 1 + WAITING_LEVELS as usize);
         assert!(capacity.shape().first_nodes.as_flattened().len() > WAITING_LEVELS as usize);
         assert!(WAITING_LEVELS.is_power_of_two());

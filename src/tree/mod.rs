@@ -72,8 +72,8 @@ use crate::{Aabb, Attribute, Error, FilterOwner, Filters, TreeReport};
 /// GPU memory: about 60 bytes per box, in addition to the box ([`memory_plan`](Self::memory_plan)). A query needs about
 /// 50 bytes, or 180 for lists, in addition to its answers ([`query_memory_plan`](Self::query_memory_plan)). If a
 /// half-space and a box have the same rounded time or distance in ordered answers, the host reads the boxes back. The
-/// host does this once after each build or refit. If the build or refit was recorded, the host does this for each such
-/// batch. Cost: 24 bytes of host memory per box, and 28 bytes of GPU memory during the readback.
+/// host does so at most once per build or refit; if the build or refit was recorded, for every batch with such a
+/// tie. Cost: 24 bytes of host memory per box, and 28 bytes of GPU memory during the readback.
 ///
 /// ```no_run
 /// use broadsweep::{Aabb, Gpu, Ray, Tree};

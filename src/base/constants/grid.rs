@@ -107,8 +107,8 @@ shared_constants! {
     FRACTION_BITS: u32 = 7;
     /// The last fraction of a cell.
     FRACTION_LAST: u32 = (1 << FRACTION_BITS) - 1;
-    /// The eighth bits of the first and third byte of a footprint. The first bit is set if the entry is in its box's
-    /// first cell along u. The second bit is set if it is in the first cell along v.
+    /// The eighth bits of the first and third byte of a footprint. The bit of the first byte is set if the entry
+    /// is in its box's first cell along u, and the bit of the third byte if it is in the first cell along v.
     FOOTPRINT_FIRST: u32 = 0x0080_0080;
     /// The eighth bit of the second byte of a footprint: set if the box is *plain*. If the footprints of two plain
     /// boxes overlap enough, the boxes overlap along u and v.

@@ -55,7 +55,8 @@ const GIANT_TURNS: u32 = {
     let near = GIANT_ROW + 4 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
     // Turns per box for the near giants, and for the filters of the giants that the box overlaps.
     let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + 2 * SEARCH_TURNS));
-    // Turns for a scan of a tile, and for sums of blocks. Pairs are counted again before they are written.
+    // Turns for a scan of a tile, and for sums of blocks. `walk` counts twice, since pairs are counted
+    // again before they are written.
     33 + 1 + HIT_SUMS / 256 + 2 + near + 2 * walk + GIANT_ROW * GIANT_GROUP
 };
 

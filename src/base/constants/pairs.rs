@@ -8,7 +8,7 @@ shared_constants! {
 
     /// Giants follow the entries at a multiple of this count, since buffers are bound at multiples of 256 bytes.
     ENTRY_ALIGNMENT: u32 = 64;
-    /// The path stores the count of quads before an entry for one of this many entries.
+    /// The path stores the count of quads before every entry whose rank is a multiple of this number.
     ENTRY_STRIDE: u32 = 8;
     /// Entries per section of the path. A workgroup of `rank_ends` processes a section, and counts its quads in 64
     /// bits.
@@ -32,8 +32,8 @@ shared_constants! {
     RUN_QUADS: u32 = 8;
     /// The u32 count of a run in memory.
     RUN_U32_COUNT: u32 = 3;
-    /// Bits of a rank in the word of a run. Each bit above is set if a quad of the run is the first quad of the next
-    /// entry.
+    /// Bits of a rank in the word of a run. Each bit above belongs to a quad of the run after the first. The bit is
+    /// set if an entry begins with this quad.
     RANK_BITS: u32 = 25;
     /// log2 of `TILE_QUADS`.
     TILE_QUADS_BITS: u32 = 11;
@@ -67,8 +67,8 @@ shared_constants! {
 
     // ---- small ----
 
-    /// Rows per workgroup of `small_emit`. Also the invocations of `small_test` that share their columns. Each of these
-    /// invocations tests 256 / `SMALL_ROWS` rows; its code is written for eight.
+    /// Rows per workgroup of `small_emit`. Also the count of invocations of `small_test` that share columns. Each of
+    /// them tests 256 / `SMALL_ROWS` rows, which must be eight.
     SMALL_ROWS: u32 = 32;
     /// The u32 count of a row in a tile of `small_test`. A tile has 256 by 256 tests.
     SMALL_LINES: u32 = 8;

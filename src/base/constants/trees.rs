@@ -7,8 +7,8 @@ shared_constants! {
     SLOW_BITS: u32 = (127 - 60) << 23;
     /// Invocations per workgroup of a kernel that walks a tree: one per query, unless invocations share a query.
     WALKERS: u32 = 64;
-    /// Invocations that share a query for all answers, if there are few queries. There is one invocation per box of a
-    /// leaf, so these invocations load a leaf together.
+    /// The invocations that share one query, if a batch has few queries and requests all answers. There is one
+    /// invocation per box of a leaf, so these invocations load a leaf together.
     SHARERS: u32 = 8;
     /// The most half-spaces of a shape that queries a tree. With more half-spaces, a query might make no progress
     /// within the work that drivers allow in one dispatch.
@@ -40,10 +40,10 @@ shared_constants! {
     ROUND_PLACE_BITS: u32 = 52;
     /// Components of a normal below 2⁻¹⁰⁰ count as zero; the largest component is about one.
     ROUND_SMALL_BITS: u32 = 100;
-    /// Turns charged to the budget per test of a round shape against a box, if invocations share a query. Most tests
-    /// take at most this count.
+    /// The turns that a test of a round shape against a box takes from the turn budget of a query, if invocations share
+    /// a query. Most tests take at most this count.
     ROUND_STEPS: u32 = 64;
-    /// Turns charged for an exact comparison of the spheres of a query and a box: 12 turns of four loops each.
+    /// Turns charged for an exact comparison of the spheres of a query and a box: four loops of 12 turns each.
     SPHERE_STEPS: u32 = 48;
     /// u32 count of a region: bounds, the index of its first half-space, and the half-space count. The largest of all
     /// shapes.
@@ -57,9 +57,8 @@ shared_constants! {
     /// 2⁻⁴⁶ bounds the relative error of a dozen `f64` roundings. With a higher value, a turned box or a capsule may
     /// miss a box.
     ROUNDING_BITS: u32 = 46;
-    /// 2⁻³⁶ bounds the relative error of values derived from the arms of a turned box, the
-    /// vectors from its centre to its faces, which have `FLAT_BITS / 2` fewer
-    /// exact bits.
+    /// 2⁻³⁶ bounds the relative error of values derived from the arms of a turned box: the vectors from its centre to
+    /// its faces. The arms have `FLAT_BITS / 2` fewer exact bits than other values.
     SOLID_ROUNDING_BITS: u32 = 36;
     /// If the squared volume of three unit axes is at most 2⁻²⁰, the axes lie nearly in a plane. Then only the faces
     /// cut out a turned box.

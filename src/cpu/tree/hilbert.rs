@@ -35,8 +35,8 @@ const fn steps() -> [u16; 24 * 64] {
     steps
 }
 
-/// Returns the place of an octant among eight, and the state of the curve in it. A state is the corner where the curve
-/// enters, times three, and the axis along which it leaves.
+/// Returns the place of an octant among eight, and the state of the curve in it. The number of a state is three times
+/// the corner where the curve enters, plus the axis along which it leaves.
 const fn step(state: usize, octant: usize) -> (usize, usize) {
     let (entry, axis) = (state / 3, state % 3);
     let gray = rotated(octant ^ entry, 3 - (axis + 1) % 3);

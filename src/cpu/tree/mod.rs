@@ -74,7 +74,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Tree {
     filters: CheckedFilters,
-    /// The cube that has most starts of queries. A curve through it orders the queries.
+    /// A cube that contains the starts of most queries. A curve through it orders the queries.
     cube: Cube,
     order: Order,
     /// `[box_count]` the boxes in the order of the leaves.

@@ -75,7 +75,7 @@ impl Around {
     }
 
     /// Ranks the requested count of gathered boxes. Returns `true` if these are the nearest of all boxes. Otherwise,
-    /// the last ranked box bounds the distance of the answers, if the row is full.
+    /// if `ranking` is full, its last box bounds the distance of the answers.
     pub fn rank(&mut self, query: &NearestQuery, ranking: &mut Ranking<Distance>) -> bool {
         let (point, most, radius_square) = (&query.point, ranking.most(), query.radius_square());
         self.list_near(point, f32::limit(self.reach.min(radius_square)));

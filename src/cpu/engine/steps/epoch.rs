@@ -79,7 +79,8 @@ pub struct Epoch {
     wait: u32,
     /// The length of the last wait. The next wait is twice as long if the next epoch ends young.
     next_wait: u32,
-    /// The most cached pairs and tests of an epoch. It is derived from the tests of the last search.
+    /// The most cached pairs and tests of an epoch, derived from the tests of the last search. A chosen margin allows
+    /// more.
     most: u64,
     /// The limit of cached pairs and tests in this epoch.
     limit: u64,
