@@ -2,8 +2,8 @@
 //! the buffers to read and write. A stage dispatches only its own kernels.
 //!
 //! Kernel `k` of stage `s` is the file `s_k.wgsl` below `shaders/`, and has the label `s_k`. `KERNELS` of the stage
-//! lists the kernel. Its mirror is `cpu::mirror::s::k`. The common mirror of `emit_sweep` and `emit_again` is
-//! `cpu::mirror::sweep::test`.
+//! lists the kernel. Its mirror is `cpu::mirror::s::k`. An exception: `emit_sweep` and `emit_again` only write the hits
+//! of `sweep_test`, so their mirror is `cpu::mirror::sweep::test`.
 
 use crate::filters::prepare;
 use crate::gpu::kernel::Source;

@@ -145,7 +145,7 @@ pub enum Error {
     #[error("the tree is not built. Build it first, and again after its worlds or margins are changed")]
     NotBuilt,
     /// A tree shares the filters of a broad phase, and the broad phase changed them.
-    #[error("the filters were changed in the broad phase that the tree shares them with. Let it share them again")]
+    #[error("the broad phase changed the filters that it shares with the tree; call `Tree::share_filters` again")]
     FiltersChanged,
     /// A recording has more queries, or capacity for more answers, than a buffer of the device can hold. Calls with
     /// queries in host memory have no such limit.
@@ -270,7 +270,7 @@ pub enum Error {
     #[error("nothing was submitted; call `submissions().submit` (for steps, `submit_events`) first")]
     NothingSubmitted,
     /// There is no recording whose pairs can be emitted.
-    #[error("the last recording of this many boxes is no longer available; call `record` first")]
+    #[error("there is no recording of this many boxes whose pairs are still available; call `record` first")]
     NothingRecorded,
     /// There is no memory for a buffer of the device, or for a list on the host.
     #[error(

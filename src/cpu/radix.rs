@@ -17,7 +17,7 @@ const CHUNK_MIN: usize = 1 << 14;
 /// The most bits of a digit within a part. A part has two digits, so that the histograms of both digits and the items
 /// fit a first-level cache.
 pub const DIGIT_BITS: u32 = (32 - PART_BITS) / 2;
-/// The most items for which a comparison sort is faster. This sort needs only the stack as memory.
+/// Up to this many items, a comparison sort is faster. The comparison sort needs only the stack as memory.
 const FEW: usize = 256;
 
 /// Copies `from` to `to`, sorted stably by `part_of`. Returns the start of each part, and the end of the last part.

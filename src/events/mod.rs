@@ -7,7 +7,7 @@
 //! | `edit` | changes the list of the last step in place |
 //! | `places` | the places of pairs in the list of the last step ([`Places`]) |
 //! | `names` | renames the pairs of the last list to the indices of this step |
-//! | `stream` | the events of a step in pieces, without a list of the last one |
+//! | `stream` | the events of a step in pieces, without the list of pairs of the last step |
 //! | `steps` | [`Steps`](steps::Steps): the last list, and the comparison with the next one |
 //!
 //! Events are the difference of two lists of pairs. So they are correct after any change of boxes, filters, options or

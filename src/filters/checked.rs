@@ -144,7 +144,8 @@ impl CheckedFilters {
         ids.sort_unstable_by_key(|&id| hash(id));
         self.world_count = ids.len() as u32;
         if ids.is_empty() {
-            // If all boxes are global, they are searched as one world, without giants.
+            // A global box is usually treated as a giant. If all boxes are global, they are searched as one world
+            // instead.
             self.worlds = vec![0; self.filters.world.len()];
             self.world_count = u32::from(!self.worlds.is_empty());
             return;

@@ -98,8 +98,8 @@ fn sphere_terms(a: &[f32; 4], b: &[f32; 4]) -> [f64; 12] {
 }
 
 impl HalfSpace {
-    /// Returns whether a point of a sphere lies in the half-space, exactly. The centre is then at most the radius above
-    /// the plane. NaN and infinite radii mean the same as in [`spheres_touch`].
+    /// Returns whether a point of a sphere lies in the half-space, exactly. This is so if the height of the centre
+    /// above the plane is at most the radius. NaN and infinite radii mean the same as in [`spheres_touch`].
     pub(crate) fn touches_sphere(&self, sphere: &[f32; 4]) -> bool {
         let [x, y, z, radius] = *sphere;
         if radius.is_nan() || radius.is_infinite() {

@@ -215,7 +215,8 @@ impl MemoryPlan {
         let available = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
         let per_thousand = list(1_001_000) - list(1_000_000) + 1000 * size_of::<Pair>() as u64;
         let about = (available / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
-        // `about` can be too large, since some buffers have one element per many pairs, rounded up.
+        // `about` can be too large, since some buffers have one element per group of pairs, and the count of groups is
+        // rounded up.
         let bytes = |pairs: u64| list(pairs).saturating_add(pairs * size_of::<Pair>() as u64);
         let mut affordable = about.min(longest_list(limits));
         while affordable > 0 && bytes(affordable) > available {

@@ -168,8 +168,8 @@ impl Workspace {
         }
     }
 
-    /// Ensures the buffers for this call. Retains the buffers of the calls `in_flight`, since these may be searched
-    /// again.
+    /// Ensures the buffers for this call. Retains the buffers of the calls `in_flight`, since the searches of these
+    /// calls may be repeated.
     ///
     /// # Errors
     /// The errors of [`ensure`](Self::ensure); [`Error::Busy`] if the call does not fit in addition to the buffers in

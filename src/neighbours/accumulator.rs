@@ -29,7 +29,8 @@ impl Term {
     }
 }
 
-/// Bits of the sum: products lie between 2⁻²¹⁴⁸ and 2²¹¹⁰, and there are fewer than 2¹⁶ products.
+/// Digits of 32 bits: products lie between 2⁻²¹⁴⁸ and 2²¹¹⁰, and there are fewer than 2¹⁶ products. Four digits are
+/// spare.
 const DIGITS: usize = (2148 + 2110 + 16) / 32 + 4;
 /// The exponent of the lowest bit.
 const LOWEST: i32 = -2 * 1074;

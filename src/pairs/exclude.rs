@@ -1,4 +1,4 @@
-//! The stage `exclude`: sorts the pairs to exclude from an external buffer, and lists them by box for the tests of a
+//! The stage `exclude`: sorts the excluded pairs of an external buffer, and lists them by box for the tests of a
 //! search.
 
 use crate::Error;
@@ -37,7 +37,7 @@ impl Exclude {
         [&self.split, &self.rows]
     }
 
-    /// Records that `external` pairs replace the pairs that `filters` exclude. The filters must be uploaded,
+    /// Records commands that replace the excluded pairs of `filters` by `external` pairs. The filters must be uploaded,
     /// with capacity for these pairs. `count` has the pair count; `None` means the capacity. Without pairs, `external`
     /// is not read.
     ///

@@ -185,7 +185,7 @@ impl Pipeline {
         pass.finish()
     }
 
-    /// Records that external pairs replace the pairs that `filters` exclude: [`Exclude::record`].
+    /// Records commands that replace the excluded pairs of `filters` by external pairs: [`Exclude::record`].
     ///
     /// # Errors
     /// The errors of [`Exclude::record`]; [`Error::Gpu`] if a kernel is rejected; [`Error::DeviceLost`].

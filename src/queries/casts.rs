@@ -83,8 +83,8 @@ pub struct SphereCast {
 /// A moving capsule: all points at most `radius` from a segment, which moves by `t direction`, with `0 <= t <= limit`.
 /// 44 bytes.
 ///
-/// The guarantees of a [`SphereCast`] hold, with one exception. A capsule may be reported to touch a box if its length
-/// is millions of times its distance from the box. A capsule with equal ends is a `SphereCast`.
+/// The guarantees of a [`SphereCast`] hold, with one exception. A capsule that misses a box may still be reported if
+/// the length of the capsule is millions of times the distance. A capsule with equal ends is a `SphereCast`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -88,7 +88,7 @@ impl HalfSpace {
 
     /// Returns two lists of numbers. The exact sum of the first list is the height of the path's deepest corner above
     /// the half-space at the start; it may be infinite. The exact sum of the second list is the speed downward. Both
-    /// are in lengths of the normal.
+    /// are multiplied by the length of the normal.
     fn approach(&self, path: &Path) -> ([f64; 4], [f64; 3]) {
         let corner: [f32; 3] = std::array::from_fn(|k| if self.normal[k] > 0.0 { path.low[k] } else { path.high[k] });
         (self.above(&corner), [0, 1, 2].map(|k| -product(self.normal[k], path.direction[k])))

@@ -33,7 +33,7 @@ pub struct Path {
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The time, with a relative error below half of `RELATIVE_ERROR`; 0 only if it is exactly 0. For a round shape,
-    /// the padded time.
+    /// the time plus its slack ([`padded`]).
     pub approximate: f64,
     /// The box that is touched.
     aabb: Aabb,
@@ -48,8 +48,9 @@ struct Crossing {
     axis: usize,
 }
 
-/// The face that a moving box must reach along one axis, and the face that it must not have passed. For each face: a
-/// plane, and the coordinate to compare with the plane. Mirrored if the box moves down.
+/// The two faces of another box along one axis: the face that a moving box must reach, and the face that it must not
+/// have passed. For each face: its plane, and the coordinate of the moving box to compare with it. If the box moves
+/// down, all numbers are negated.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
     reach: (f32, f32),

@@ -10,9 +10,9 @@
 //! All numbers are `f64`. Each sum, product, quotient and root is rounded to nearest separately.
 //! shaders/tree/double.wgsl has the same operations in integers, and shaders/tree/round.wgsl is the twin of this file.
 //!
-//! Errors are relative to the magnitudes of the terms. A capsule may count as touching a box if its length is millions
-//! of times its distance from the box. Then `f64` does not resolve the nearest place on the segment, or the limited
-//! count of comparisons does not find this place.
+//! Errors are relative to the magnitudes of the terms. A capsule that misses a box may count as touching if the length
+//! of the capsule is millions of times the distance. Then `f64` does not resolve the nearest place on the segment, or
+//! the limited count of comparisons does not find this place.
 
 use crate::base::constants::{
     ROUND_ALL_PLACES, ROUND_GAP_BITS, ROUND_PLACE_BITS, ROUND_PLACES, ROUND_PLANES, ROUND_QUOTIENT_BITS,
@@ -67,7 +67,8 @@ struct Moving {
     direction: [f64; 3],
 }
 
-/// The height of a shape above a plane at the start and its speed, in lengths of the normal.
+/// The height of a shape above a plane at the start, and its speed away from the plane. Both are multiplied by the
+/// length of the normal.
 struct Approach {
     /// The height of the nearest point of the segment, and the magnitude of its terms.
     above: f64,

@@ -39,7 +39,7 @@ const BUDGET: (u32, u32) = (1 << 18, 4);
 /// The values of `BUDGET` for software adapters. Mesa's drivers end the loops of 8 or 16 invocations after 65,535 turns
 /// in total, without an error. In addition to the budget, the last node and the sort of a row of 64 answers may take
 /// 800 turns. They take 1,700 if all boxes are undecided. A test of a round shape against a box takes up to 850 turns,
-/// so a dispatch of round shapes can stop before any box.
+/// so a dispatch of round shapes may stop at every box.
 const BUDGET_IN_SOFTWARE: (u32, u32) = (2_000, 16);
 
 /// The largest query count of a batch in which several invocations share a query. It is a little more than a GPU

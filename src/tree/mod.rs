@@ -113,7 +113,7 @@ pub struct Tree {
     empty: Option<TreeBuffers>,
     /// The ids and indices of worlds on the device, after a recording that needs them.
     world_ids: Option<Buffer<[u32; 2]>>,
-    /// `[box_count]` the prepared boxes, after half-spaces were ordered among them; otherwise empty.
+    /// `[box_count]` the prepared boxes, once they were needed to order half-spaces among them; otherwise empty.
     boxes_on_host: Vec<Aabb>,
     /// True if the last build or refit was recorded, so that the host does not know when it runs.
     is_recorded: bool,

@@ -64,7 +64,7 @@ pub struct TreeRecorder {
     pub(super) steps: Option<Steps>,
 }
 
-/// The recorded steps, with filters without sleeping and fixed boxes.
+/// The recorded steps. No box sleeps or is fixed in their filters.
 #[derive(Debug)]
 pub(super) struct Steps {
     pub recorded: RecordedSteps,

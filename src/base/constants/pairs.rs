@@ -1,7 +1,7 @@
 //! Constants of the pairs: sweep, giants, lists and events.
 //!
-//! A *quad* is four consecutive ranks. The *path* lists, entry by entry, the quads that hold candidates of the entry. A
-//! *run* is a few quads of the path.
+//! A *rank* is the place of an entry in sorted order. A *quad* is four consecutive ranks. The *path* lists, entry by
+//! entry, the quads that hold candidates of the entry. A *run* is a few quads of the path.
 
 shared_constants! {
     // ---- sweep, giants, emit ----
@@ -67,8 +67,8 @@ shared_constants! {
 
     // ---- small ----
 
-    /// Rows per workgroup of `small_emit`. Also the count of invocations of `small_test` that share columns. Each of
-    /// them tests 256 / `SMALL_ROWS` rows, which must be eight.
+    /// Rows per workgroup of `small_emit`. In `small_test`, a tile has 256 rows and 256 columns. This many
+    /// invocations test the same columns, each against 256 / `SMALL_ROWS` rows. This quotient must be eight.
     SMALL_ROWS: u32 = 32;
     /// The u32 count of a row in a tile of `small_test`. A tile has 256 by 256 tests.
     SMALL_LINES: u32 = 8;

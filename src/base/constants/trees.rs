@@ -74,11 +74,11 @@ shared_constants! {
     PLACE_BITS: u32 = 27;
     /// Places of the curve along each axis.
     CURVE_SIDE: u32 = 1 << (PLACE_BITS / 3);
-    /// The most answers in a row of first answers of a query. As long as `f32` decides the order of all
-    /// answers, a row is sorted by insertion. A query for more answers gets several rows, one after the other.
+    /// The most answers in a row of first answers of a query. If `f32` decides the order of all answers of a row,
+    /// the row is sorted by insertion. A query for more answers gets several rows, one after the other.
     ROW: u32 = 64;
-    /// The bit of a rank that marks an answer at a distance that is proven to be zero. The other bits hold the box
-    /// index.
+    /// In the word of a ranked answer, this bit is set if the distance is proven to be zero. The other bits hold the
+    /// box index.
     RANK_ZERO: u32 = 1 << 31;
     /// The most answers per list that the counting kernels retain: an even number. Short lists need no second walk. To
     /// sort a list, an invocation compares one answer with all others.

@@ -26,8 +26,8 @@ const TASK: u64 = 1 << 15;
 const BATCH: usize = 1 << 10;
 
 /// The corners of a box, with flags of an entry's cell as fourth coordinates. A cell reports a pair if it is the first
-/// cell of one of the boxes along u, and of one of the boxes along v. Exactly then, the flags pass the overlap test of
-/// the fourth coordinate.
+/// cell of one of the boxes along u, and of one of the boxes along v. The flags are chosen so that the overlap test of
+/// the fourth coordinate holds exactly then.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Corners {

@@ -26,7 +26,8 @@ pub fn worlds(words: &mut [u32], place: usize, first: usize, external: &[u32], w
     let numbers: HashMap<u32, u32> = world_ids.iter().map(|&[id, number]| (id, number)).collect();
     let count = numbers.len() as u32;
     // An id without a number is itself used as the number. If it is below `count`, another world has this number. Then
-    // use the id of a numbered world that is at least `count`: the boxes of that world have its number instead.
+    // use a free value: an id of at least `count` that has a number, since the boxes of its world have the number
+    // instead.
     let occupied = (0..count).filter(|id| !numbers.contains_key(id));
     let mut free: Vec<u32> = numbers.keys().copied().filter(|id| *id >= count).collect();
     free.sort_unstable();

@@ -10,7 +10,7 @@ const SIDE: f32 = CURVE_SIDE as f32;
 const OTHER_BITS: u32 = 13;
 /// The first key of a box of unusual size.
 const FIRST_OTHER: u32 = (1 << PLACE_BITS) - (3 << OTHER_BITS);
-/// Among 2 to this power consecutive places, two share a key. This frees keys for boxes of unusual size.
+/// Of every 2^`SQUEEZE` consecutive places, two share a key. This frees keys for boxes of unusual size.
 const SQUEEZE: u32 = 12;
 /// The largest distance by which the curve extends beyond most boxes, in units of the extent of these boxes.
 const MARGIN: f32 = 8.0;
@@ -29,7 +29,7 @@ fn class(aabb: &Aabb) -> u32 {
     }
 }
 
-/// Returns the centre of a box in units of 2⁶.
+/// Returns the centre of a box, divided by 64, as in the kernel.
 fn center(aabb: &Aabb) -> [f32; 3] {
     std::array::from_fn(|k| aabb.min[k] / 128.0 + aabb.max[k] / 128.0)
 }
@@ -131,8 +131,8 @@ pub fn leaves(boxes: &[Aabb], places: &[u32]) -> Vec<Aabb> {
     leaves
 }
 
-/// The words of a node: its origin, the exponents of its steps with a bit per child that is unbounded or
-/// beyond 2⁶⁰, and twelve words of bytes.
+/// The words of a node: three for its origin, one for the exponents of its steps and a bit per vast child, and twelve
+/// for the bounds of its children, a byte each.
 pub type Node = [u32; 16];
 
 /// The largest finite bound in a node. Larger numbers count as infinite.
@@ -264,7 +264,7 @@ pub fn children(node: &Node) -> [Aabb; 8] {
     })
 }
 
-/// Returns the approximate sum of the surfaces of all nodes over these leaves, in units of the curve.
+/// Returns the approximate sum of the surfaces of all nodes over these leaves, in places of the curve.
 pub fn surface(leaves: &[Aabb], cube: &Cube) -> f64 {
     let unit = if cube.scale > 0.0 { f64::from(cube.scale) / 64.0 } else { 1.0 };
     let (mut sum, mut below) = (0.0, leaves.to_vec());

@@ -7,7 +7,8 @@
 /// Levels of the curve: bits of each coordinate.
 pub const LEVELS: u32 = 10;
 
-/// For each state and two bits per coordinate: the place among 64 cubes, and 64 times the state in this cube.
+/// For each state and two bits per coordinate: the place among 64 cubes, plus 64 times the state of the curve in this
+/// cube.
 static STEPS: [u16; 24 * 64] = steps();
 
 /// Returns the place of a point. Each coordinate has [`LEVELS`] bits.

@@ -54,8 +54,8 @@ const OLD: u32 = 8;
 /// An epoch caches at most `MORE` times the tests of the last search, plus `MORE_PER_BOX` pairs per box.
 const MORE: u64 = 4;
 const MORE_PER_BOX: u64 = 8;
-/// If the caller chose the margin, an epoch may cache at least `MOST_IF_CHOSEN` pairs per box. For each pair that it
-/// may cache, its search may make `TESTS_IF_CHOSEN` tests.
+/// If the caller chose the margin, an epoch may cache `MOST_IF_CHOSEN` pairs per box, even if the usual limit is lower.
+/// For each pair that it may cache, its search may make `TESTS_IF_CHOSEN` tests.
 const MOST_IF_CHOSEN: u64 = 16;
 const TESTS_IF_CHOSEN: u64 = 8;
 /// The most steps to wait after epochs that did not save time.
