@@ -48,8 +48,8 @@
 //! distance.
 //!
 //! On a GPU, each point and image takes 40 bytes more on the host. The device needs the memory of a search of boxes
-//! with spheres. If `f32`, at the extent of the scene, cannot distinguish some points, all pairs of these points are
-//! candidates. The time is quadratic in the count of such points.
+//! with spheres. If points are so close, relative to the size of the scene, that they round to the same `f32`
+//! position, all their pairs are candidates. The time is quadratic in the count of such points.
 //!
 //! ```
 //! use broadsweep::neighbour::{NeighbourOptions, PeriodicCell, PointSet};

@@ -5,8 +5,8 @@
 
 use std::cmp::Ordering;
 
-/// Two rounded positive numbers that differ by more than this fraction are in the right order: 18 times 2⁻⁵³. Each
-/// number is rounded to `f64` about five times.
+/// If two rounded positive numbers differ by more than this fraction, 18 times 2⁻⁵³, the exact numbers have the same
+/// order. Each number is rounded to `f64` about five times.
 pub const RELATIVE_ERROR: f64 = 2e-15;
 
 /// Compares the exact sum of finite numbers with zero. The running sum is an expansion: numbers of ascending magnitude

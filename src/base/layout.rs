@@ -203,7 +203,7 @@ twins! {
     /// Arguments for indirect calls that accompany a list of pairs; every field is a little-endian `u32`.
     #[derive(Eq)]
     pub struct PairArguments {
-        /// Indirect dispatch: workgroups of 256 that cover the list, row by row of x.
+        /// Indirect dispatch in x and y: workgroups of 256 invocations that cover the list.
         pub dispatch: [u32; 3],
         #[allow(missing_docs)]
         pub unused: u32,
@@ -309,8 +309,9 @@ twins! {
     /// The header of answers that stay on the GPU; every field is a little-endian `u32`.
     #[derive(Eq)]
     pub struct QueryHeader {
-        /// The count of answers of all finished queries, lower half, including answers that do not fit. For first
-        /// hits and nearest boxes: queries times `k`, misses included. For nearest hits and any hits, `k` is 1.
+        /// The count of answers of all finished queries, lower half, including answers that do not fit. If `k`
+        /// answers are requested, this is the count of queries times `k`, misses included. For nearest hits and any
+        /// hits, `k` is 1.
         pub count: u32,
         /// The count of answers of all finished queries, upper half.
         pub count_high: u32,

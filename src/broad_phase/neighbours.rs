@@ -17,9 +17,9 @@ use crate::{Aabb, Error, Filters, Options, Pair, PairOrder};
 /// memory.
 ///
 /// The calls are the same as in [`cpu::Neighbours`](crate::cpu::Neighbours), and return the same bytes. The GPU
-/// searches in `f32`, rounded outward, and the host decides each candidate. If `f32` cannot distinguish two points at
-/// the extent of the scene, they are candidates of each other. So small clusters in a large `f64` scene take longer
-/// than on the CPU.
+/// searches in `f32`, rounded outward, and the host decides each candidate. Two points that are so close,
+/// relative to the size of the scene, that they round to the same `f32` position are candidates of each other. So small
+/// clusters in a large `f64` scene take longer than on the CPU.
 ///
 /// A [`Recorder`](crate::Recorder) reads points from a GPU buffer and writes pairs to a GPU buffer.
 ///

@@ -62,7 +62,8 @@ impl CheckedFilters {
     }
 
     /// Checks that the filters fit this many boxes. Cost: constant time, since values are checked already. The first
-    /// call also fills the tables by box. Their length is the largest index, which is unbounded before this check.
+    /// call also fills the tables by box. They are filled only then, since their length is the largest index, which
+    /// this check bounds.
     ///
     /// # Errors
     /// The errors of [`Filters::check`]; [`Error::OutOfMemory`].

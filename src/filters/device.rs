@@ -21,8 +21,8 @@ use crate::{Aabb, Attribute, Error, Pair};
 pub struct FilterSet {
     /// The checked filters, shared with submissions: each submission uses the filters at the time of submission.
     checked: Arc<CheckedFilters>,
-    /// The box count of the upload. The buffers are retained for fewer boxes, since the search of a submission in
-    /// flight may be repeated with them.
+    /// The box count of the upload. A later call with fewer boxes retains the buffers, since the search of a
+    /// submission in flight may be repeated with these buffers.
     pub(super) uploaded: Option<usize>,
     /// The lists that tests read.
     pub lists: FilterLists,

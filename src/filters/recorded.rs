@@ -323,8 +323,8 @@ impl FilterSet {
     }
 
     /// Returns the flag that commands set if excluded pairs exceed the capacity; `None` if `exclude_at_most` is 0.
-    /// Every search reads the flag, even if it was recorded before the list of pairs: it may be submitted after the
-    /// list.
+    /// Every search reads the flag, even a search that was recorded before the list of pairs, since the search may be
+    /// submitted after the list.
     pub fn refused(&self) -> Option<&Buffer<u32>> {
         self.excluding.as_ref().map(|buffers| &buffers.refused)
     }

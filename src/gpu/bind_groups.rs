@@ -1,8 +1,8 @@
 //! Caches bind groups by the buffers that they bind.
 //!
-//! A bind group keeps its buffers alive. So a cached group could hold memory that is no longer counted. Therefore a
-//! group is cached only if all its buffers are [`Buffer`](super::buffers::Buffer)s. When a buffer is dropped, its
-//! groups are dropped. A group with an external buffer is created each time.
+//! A bind group keeps its buffers alive. So a cached group could retain memory that the engine has released and no
+//! longer counts. Therefore a group is cached only if all its buffers are [`Buffer`](super::buffers::Buffer)s. When a
+//! buffer is dropped, its groups are dropped. A group with an external buffer is created each time.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;

@@ -299,7 +299,7 @@ impl Gpu {
             return Err(Error::BadOption {
                 option: "Gpu::with_sort",
                 value: "Subgroup".to_owned(),
-                expected: "a variant for which the device has the features and the size of subgroups",
+                expected: "a variant whose required features and subgroup sizes the device has",
             });
         }
         Ok(Self { requested_sort: variant, ..self })

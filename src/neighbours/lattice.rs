@@ -11,7 +11,7 @@ use crate::Error;
 const MOST_TRANSFORM: i64 = 1 << 30;
 /// The largest shift of a wrapped point or an image. Sums of three shifts fit 32 bits.
 pub const MOST_SHIFT: i64 = 1 << 29;
-/// The least length of a reduced vector, relative to the vectors whose difference it is.
+/// The least length of a reduced vector, relative to the vectors from which it was computed.
 const LEAST_LENGTH: f64 = 1e-12;
 
 /// A basis of the periodic directions.

@@ -128,8 +128,8 @@ impl HalfSpace {
         self.normal.iter().fold(0.0, |sum, &n| sum + product(n, n))
     }
 
-    /// Compares the square of a sum of [`above`](Self::above) with a number of at most 48 bits times the squared length
-    /// of the normal.
+    /// Compares the square of a sum of [`above`](Self::above) with `number` times the squared length of the normal.
+    /// `number` has at most 48 bits.
     fn compare_squares(&self, above: &[f64; 4], number: f64) -> Ordering {
         let mut terms = [0.0; 26];
         let (square, others) = terms.split_at_mut(20);

@@ -92,8 +92,8 @@ pub struct Capsule {
 /// Each box that shares a point with the shape is reported. A box is reported if it touches each half-space; this test
 /// is exact. Near an edge or a corner of the shape, a reported box may lie outside. The distance of its centre from the
 /// shape is at most `h / sin(a / 2)`. Here `h` is half of the diagonal of the box, and `a` is the angle of the edge. At
-/// a corner, `a` is the angle of the widest round cone that fits into the corner. Six more half-spaces, for the bounds
-/// of the shape along the axes, reduce the excess.
+/// a corner, `a` is the angle of the widest round cone that fits into the corner. To reduce the excess, add six
+/// half-spaces for the bounds of the shape along the axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Convex<'a> {
     /// Normals, pointing outward, and offsets; all finite, and no normal zero.

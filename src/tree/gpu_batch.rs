@@ -164,7 +164,8 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     /// In a round, a query takes up to 2¹⁸ steps on a GPU. On a software adapter it takes up to a few thousand steps,
     /// since drivers end longer loops. A cast of a round shape takes about a hundred steps per box that its bounding
     /// box touches. Queries other than casts need a second round if `f32` leaves a box undecided. An unneeded round
-    /// costs two nearly empty dispatches; lists record each round twice. A query that is unfinished after all rounds
+    /// costs two nearly empty dispatches. For lists, each round is recorded twice: to count the answers, and to write
+    /// them. A query that is unfinished after all rounds
     /// has no answers. It is marked and counted ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)). Record
     /// it again with more rounds, or query from host memory.
     #[must_use]

@@ -47,8 +47,8 @@ impl QueryMemory {
         }
     }
 
-    /// Returns buffers of at least this capacity, and the capacity to use. If memory is exhausted, this capacity
-    /// retains no short lists.
+    /// Returns buffers of at least this capacity, and the capacity to use. If memory is exhausted, the returned
+    /// capacity has no memory for short lists.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

@@ -32,7 +32,8 @@ shared_constants! {
     RUN_QUADS: u32 = 8;
     /// The u32 count of a run in memory.
     RUN_U32_COUNT: u32 = 3;
-    /// Bits of a rank in the word of a run. Each bit above belongs to a quad of the run after the first. The bit is
+    /// Bits of a rank in the word of a run. Each bit above belongs to one of the quads after the first
+    /// quad of the run. The bit is
     /// set if an entry begins with this quad.
     RANK_BITS: u32 = 25;
     /// log2 of `TILE_QUADS`.
@@ -67,8 +68,8 @@ shared_constants! {
 
     // ---- small ----
 
-    /// Rows per workgroup of `small_emit`. In `small_test`, a tile has 256 rows and 256 columns. This many
-    /// invocations test the same columns, each against 256 / `SMALL_ROWS` rows. This quotient must be eight.
+    /// Rows per workgroup of `small_emit`. A tile of `small_test` has 256 rows and 256 columns. There,
+    /// `SMALL_ROWS` invocations test the same columns, each against eight rows.
     SMALL_ROWS: u32 = 32;
     /// The u32 count of a row in a tile of `small_test`. A tile has 256 by 256 tests.
     SMALL_LINES: u32 = 8;
@@ -104,7 +105,8 @@ shared_constants! {
     EVENT_NEAR: u32 = 4;
     /// The u32 count of event totals: the count of each kind of event, and the reason if the step is discarded.
     EVENT_TOTALS: u32 = 4;
-    /// The u32 count of the last step's data before the generations.
+    /// The u32 count before the list of generations in the buffer of the last step: the counts of pairs and of
+    /// generations.
     EVENT_GENERATIONS: u32 = 2;
     /// Consecutive pairs per invocation of a workgroup of 256.
     EVENT_RUN: u32 = EVENT_TILE / 256;

@@ -54,8 +54,8 @@ shared_constants! {
     /// The most half-spaces that cut out a capsule: two along its direction, and two perpendicular to it and to each
     /// axis.
     CAPSULE_PARTS: u32 = 8;
-    /// 2⁻⁴⁶ bounds the relative error of a dozen `f64` roundings. With a higher value, a turned box or a capsule may
-    /// miss a box.
+    /// 2⁻⁴⁶ bounds the relative error of a dozen `f64` roundings. With more bits, so with a
+    /// smaller bound, a turned box or a capsule may miss a box.
     ROUNDING_BITS: u32 = 46;
     /// 2⁻³⁶ bounds the relative error of values derived from the arms of a turned box: the vectors from its centre to
     /// its faces. The arms have `FLAT_BITS / 2` fewer exact bits than other values.

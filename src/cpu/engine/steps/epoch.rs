@@ -77,7 +77,7 @@ pub struct Epoch {
     age: u32,
     /// Steps until the next epoch may begin.
     wait: u32,
-    /// The length of the last wait. The next wait is twice as long if the next epoch ends young.
+    /// The length of the wait that began last. The wait after it is twice as long if the next epoch ends young.
     next_wait: u32,
     /// The most cached pairs and tests of an epoch, derived from the tests of the last search. A chosen margin allows
     /// more.
