@@ -33,7 +33,7 @@ pub struct Path {
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The time, with a relative error below half of `RELATIVE_ERROR`; 0 only if it is exactly 0. For a round shape,
-    /// the time plus its slack ([`padded`]).
+    /// the time plus its slack (see `PADDING`).
     pub approximate: f64,
     /// The box that is touched.
     aabb: Aabb,
