@@ -1,5 +1,5 @@
-//! Shares a device: [`Gpu`](crate::Gpu) with its kernels, compilation ahead of the first call, times of kernels, and
-//! memory plans.
+//! The device: [`Gpu`](crate::Gpu) shares it. This module also compiles kernels ahead of the first call, times kernels,
+//! and plans memory.
 //!
 //! [`Gpu::headless`](crate::Gpu::headless) opens a device, [`Gpu::from_device`](crate::Gpu::from_device) uses the
 //! device of a renderer. Clones share kernels, which are compiled once. `compile_ahead` of an engine returns a

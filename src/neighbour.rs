@@ -25,8 +25,8 @@
 //! worlds are never a pair. All worlds have the same cell.
 //!
 //! # Results
-//! [`NeighbourPairs`] has the pairs and the begin of the pairs of each i. If requested, it also has vectors, and
-//! squared distances, which are exact and rounded down. The bytes do not depend on the thread count.
+//! [`NeighbourPairs`] has the pairs and the begin of the pairs of each i. If requested, it also has vectors and
+//! squared distances (the exact square, rounded down). The bytes do not depend on the thread count.
 //!
 //! # Errors
 //! No pair is lost without an error. A point with a NaN or an infinite coordinate has no neighbours, and is counted.

@@ -69,8 +69,8 @@ impl Edit {
         self.cut(pairs, created, lost);
 
         pairs.resize(before.max(after), Pair { a: 0, b: 0 });
-        // New places ascend and are distinct. Before the move, a stretch that stays or moves up ends below the new
-        // place of the next stretch. So stretches that move down can be moved first: they do not overwrite it.
+        // New places ascend and are distinct. Stretches that move down are moved first. They overwrite no stretch that
+        // stays or moves up, since the old end of such a stretch is below the new start of the next stretch.
         let down = self.stretches.iter().filter(|stretch| stretch.to < stretch.start);
         down.for_each(|stretch| pairs.copy_within(stretch.start..stretch.end, stretch.to));
         let up = self.stretches.iter().rev().filter(|stretch| stretch.to > stretch.start);

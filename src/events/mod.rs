@@ -102,8 +102,8 @@ pub struct StepWork {
     /// True if all boxes were searched.
     pub searched: bool,
     /// The reason why all boxes were searched; `None` if they were not. If an epoch [began](Self::began_epoch), this is
-    /// the reason why the last epoch could not continue. If none began, this is the reason for that, and the next step
-    /// is a search too.
+    /// the reason why the last epoch could not continue. If none began, this is the reason why none began, and the
+    /// next step is a search too.
     pub reason: Option<SearchReason>,
     /// True if an epoch began: padded boxes were searched, and their pairs are cached for later steps.
     pub began_epoch: bool,

@@ -62,8 +62,8 @@ impl CheckedFilters {
     }
 
     /// Checks that the filters fit this many boxes. Cost: constant time, since values are checked already. The first
-    /// call also fills the tables by box. They are filled only then, since their length is the largest index, which
-    /// this check bounds.
+    /// call also fills the tables by box. The length of a table is the largest index in the lists, and only this
+    /// check limits that index.
     ///
     /// # Errors
     /// The errors of [`Filters::check`]; [`Error::OutOfMemory`].

@@ -68,7 +68,7 @@ impl SortBuffers {
         Self { keys: values, values: keys, other_keys: other_values, other_values: other_keys, ..self }
     }
 
-    /// Returns the same buffers after a kernel counted the first digits into the buffers of
+    /// Returns the same buffers, marked as counted: a kernel has counted the first digits into the buffers of
     /// [`Sort::first_count`](crate::grid::sort::Sort::first_count).
     pub fn counted(self) -> Self {
         Self { is_counted: true, ..self }

@@ -118,8 +118,8 @@ impl Sort {
         bits.div_ceil(self.digit_bits)
     }
 
-    /// Returns the keys and values that [`Sort::record_entries`] reads first. The sorted result is in `keys` and
-    /// `values`.
+    /// Returns the buffers for unsorted keys and values, which [`Sort::record_entries`] reads first. The sorted result
+    /// is in `keys` and `values`.
     pub fn start<'a>(&self, lists: &'a SortBuffers, bits: u32) -> (&'a Buffer<u32>, &'a Buffer<u32>) {
         if self.passes(bits).is_multiple_of(2) {
             (&lists.keys, &lists.values)

@@ -53,7 +53,8 @@ pub struct NeighbourOptions<T = f32> {
     #[cfg_attr(feature = "serde", serde(default))]
     pub cell: Option<PeriodicCell<T>>,
     /// True if a search within one set lists each pair twice, as (i, j, S) and as (j, i, −S). Default: once, with i <
-    /// j. If i = j, the pair has the shift S or −S that is greater than 0 in lexicographic order. A search between two
+    /// j. If i = j, the pair is listed with one of the shifts S and −S: the one that is greater than 0 in lexicographic
+    /// order. A search between two
     /// sets lists each pair once.
     #[cfg_attr(feature = "serde", serde(default))]
     pub both_directions: bool,

@@ -238,8 +238,8 @@ impl Path {
 
     #[inline]
     fn gate(&self, k: usize, aabb: &Aabb) -> Gate {
-        // Two masks, zero if the path moves up: all bits, and the sign bit. No branch, since adjacent paths may have
-        // any directions.
+        // Two masks, set if the path moves down: all bits, and the sign bit. Both are zero if it moves up. No branch,
+        // since adjacent paths may have any directions.
         let is_up = self.direction[k] > 0.0;
         let (down, sign) = (u32::from(is_up).wrapping_sub(1), u32::from(!is_up) << 31);
         let pick =

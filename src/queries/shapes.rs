@@ -73,7 +73,8 @@ pub struct OrientedBox {
 /// A capsule: all points at most `radius` from the segment between two points. 28 bytes.
 ///
 /// Each box that shares a finite point with the capsule is reported. A reported box is at most `√3 radius` from the
-/// segment, up to rounding. The excess is near corners and edges of boxes, where the capsule is round.
+/// segment, up to rounding. A box is reported in excess only if one of its edges or corners is near the
+/// capsule, since half-spaces do not follow the round surface.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -32,7 +32,7 @@ impl TreeRecorder {
     /// use broadsweep::record::{GpuBatch, GpuIdentity};
     /// use broadsweep::{Aabb, Error, Recorder, TreeRecorder, wgpu};
     ///
-    /// /// Records the pairs of moving boxes, among themselves and with the boxes of a tree that stay.
+    /// /// Records the pairs of moving boxes among themselves, and with the boxes of a static tree.
     /// fn step(
     ///     (recorder, tree): (&mut Recorder, &mut TreeRecorder),
     ///     encoder: &mut wgpu::CommandEncoder,

@@ -100,8 +100,8 @@ shared_constants! {
     EVENT_SPAN: u32 = 256;
     /// Consecutive tiles in a group, whose counts are summed.
     EVENT_GROUP: u32 = 64;
-    /// Consecutive tiles of the last list for which a workgroup counts the found pairs locally. The pairs of a tile of
-    /// this step are mostly found in two tiles of the last list.
+    /// Consecutive tiles of the last list whose found pairs a workgroup counts in its own memory. The pairs of a tile
+    /// of this step are mostly in two tiles of the last list, so four suffice.
     EVENT_NEAR: u32 = 4;
     /// The u32 count of event totals: the count of each kind of event, and the reason if the step is discarded.
     EVENT_TOTALS: u32 = 4;

@@ -30,7 +30,7 @@ pub struct Search {
     sorted: Sorted,
     giants: GiantSearch,
     pub lists: TaskLists,
-    /// `[pair_count]` for the order.
+    /// `[pair_count]` scratch memory of the sort into canonical order.
     pub other_pairs: Vec<Pair>,
 }
 

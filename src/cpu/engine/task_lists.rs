@@ -48,7 +48,7 @@ impl TaskLists {
             };
             let fill = |(list, task): (&mut Vec<Pair>, &T)| {
                 list.clear();
-                // Add the pairs before this list to the count of its error.
+                // The pair count in an error includes the pairs of earlier lists.
                 fill(task, list).map_err(|error| match error {
                     Error::ListTooLong { pair_count, .. } => Error::list_too_long(before + pair_count),
                     other => other,

@@ -25,9 +25,9 @@ pub fn count(max_params: Params, count: Option<u32>, is_refused: bool) -> Params
 pub fn worlds(words: &mut [u32], place: usize, first: usize, external: &[u32], world_ids: &[[u32; 2]]) {
     let numbers: HashMap<u32, u32> = world_ids.iter().map(|&[id, number]| (id, number)).collect();
     let count = numbers.len() as u32;
-    // A world that the host does not know has its id as number. If this id is below `count`, it is already the number
-    // of a known world. Then the unknown world gets a value that no box has: the id, at least `count`, of a known
-    // world. The boxes of that world have its number in place of this id.
+    // Known worlds have numbers below `count`. An unknown world has its id as number, unless the id is below `count`.
+    // Then it gets the id, at least `count`, of a known world. No box has this number, since boxes of known worlds have
+    // the world's number instead of its id.
     let occupied = (0..count).filter(|id| !numbers.contains_key(id));
     let mut free: Vec<u32> = numbers.keys().copied().filter(|id| *id >= count).collect();
     free.sort_unstable();

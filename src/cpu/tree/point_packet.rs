@@ -27,7 +27,7 @@ const MOST: usize = 64;
 const MOST_EACH: usize = 24;
 /// The most gathered boxes for any request; each takes 85 bytes.
 const MOST_OF_ALL: usize = 1 << 16;
-/// The most points of a packet that walk the tree alone while gathering still saves time.
+/// If more points of a packet than this walk the tree alone, gathering did not save time.
 const MISSING: usize = 1;
 
 /// The boxes around the points of a packet.

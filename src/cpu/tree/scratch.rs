@@ -13,8 +13,8 @@ pub struct Scratch<K> {
     pub ranking: Ranking<K>,
     /// The point and the world of the last query, and the rounded squared distance of its last requested box.
     pub last: Option<([f32; 3], u32, f64)>,
-    /// The largest squared distance to which the points of the last packet searched: the distance of the last requested
-    /// box, or the radius.
+    /// The largest squared distance that a point of the last packet searched: the distance of its last requested box,
+    /// or its radius.
     pub looked: f64,
     pub around: Around,
     /// Pauses in which rays walk separately, although they could walk together.

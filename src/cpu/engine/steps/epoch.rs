@@ -51,7 +51,8 @@ const MARGIN_STEPS: f32 = 8.0;
 const YOUNG: u32 = 4;
 /// An epoch with this many steps saved time.
 const OLD: u32 = 8;
-/// An epoch caches at most `MORE` times the tests of the last search, plus `MORE_PER_BOX` pairs per box.
+/// The most pairs that an epoch caches: `MORE` times the count of tests of the last search, plus `MORE_PER_BOX` per
+/// box.
 const MORE: u64 = 4;
 const MORE_PER_BOX: u64 = 8;
 /// If the caller chose the margin, an epoch may cache `MOST_IF_CHOSEN` pairs per box, even if the usual limit is lower.
@@ -77,8 +78,9 @@ pub struct Epoch {
     age: u32,
     /// Steps until the next epoch may begin.
     wait: u32,
-    /// The length of the wait that began last. The wait after it is twice as long if the next epoch ends young.
-    next_wait: u32,
+    /// The length of the last wait; 0 after an epoch that did not end young. The next wait is twice as long if the next
+    /// epoch ends young.
+    last_wait: u32,
     /// The most cached pairs and tests of an epoch, derived from the tests of the last search. A chosen margin allows
     /// more.
     most: u64,
@@ -127,8 +129,8 @@ impl Epoch {
     ) -> Result<(StepReport, StepOutcome), Error> {
         let found = self.try_find(step, search, pairs);
         if found.is_err() {
-            let Self { wait, next_wait, most, fewest, .. } = *self;
-            *self = Self { wait, next_wait, most, fewest, ..Self::default() };
+            let Self { wait, last_wait, most, fewest, .. } = *self;
+            *self = Self { wait, last_wait, most, fewest, ..Self::default() };
         }
         found
     }
@@ -270,13 +272,13 @@ impl Epoch {
             return true;
         }
         // Each epoch that ends young lengthens the next wait. An older epoch resets it.
-        self.next_wait = if self.age < YOUNG { self.longer_wait() } else { 0 };
-        self.wait = self.next_wait;
+        self.last_wait = if self.age < YOUNG { self.longer_wait() } else { 0 };
+        self.wait = self.last_wait;
         false
     }
 
     fn longer_wait(&self) -> u32 {
-        (2 * self.next_wait).clamp(1, LONGEST_WAIT)
+        (2 * self.last_wait).clamp(1, LONGEST_WAIT)
     }
 
     /// Begins an epoch, if boxes move slowly enough, and returns whether it did.
@@ -311,8 +313,8 @@ impl Epoch {
             return Ok(true);
         }
         self.end(SearchReason::TooManyPairs);
-        self.next_wait = self.longer_wait();
-        self.wait = self.next_wait;
+        self.last_wait = self.longer_wait();
+        self.wait = self.last_wait;
         match found {
             Ok(()) | Err(Error::TooManyCandidates { .. }) => {}
             // Without an epoch, less memory is needed, so search without one.

@@ -206,7 +206,7 @@ impl BroadPhase {
         self.step_state.steps.check(&step.spec())?;
         step.check_moved()?;
         // With included pairs or an owner region, changes do not suffice. Included pairs are merged into the whole
-        // list, and the region is tested for each of its pairs.
+        // list, and each pair of the list is tested against the region.
         let may_change = may_stay
             && self.filters.filters().owner.is_none()
             && self.filters.include().is_empty()

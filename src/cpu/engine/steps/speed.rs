@@ -37,7 +37,7 @@ pub struct Speeds {
 }
 
 impl Speeds {
-    /// Returns the speeds if hardly any box moves.
+    /// Returns the speeds of a step in which hardly any box moves, without a sample: all boxes count as slowest.
     pub fn of_few(boxes: &[Aabb]) -> Self {
         let mut counts = [0; SPEEDS];
         counts[SPEEDS - 1] = 1;
