@@ -1,5 +1,5 @@
-//! The device: [`Gpu`](crate::Gpu) shares it. This module also compiles kernels ahead of the first call, times kernels,
-//! and plans memory.
+//! The device: a [`Gpu`](crate::Gpu) holds it, and engines and trees share it. This module also compiles kernels ahead
+//! of the first call, times kernels, and plans memory.
 //!
 //! [`Gpu::headless`](crate::Gpu::headless) opens a device, [`Gpu::from_device`](crate::Gpu::from_device) uses the
 //! device of a renderer. Clones share kernels, which are compiled once. `compile_ahead` of an engine returns a

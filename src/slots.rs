@@ -199,7 +199,8 @@ impl Slots {
 
     /// Returns the handle of the box that a slot had in the step before the newest one. Use it for `lost` pairs: their
     /// boxes may have been removed, and their slots reused. Steps are calls of [`find_events`](Self::find_events) and
-    /// [`mark_step`](Self::mark_step). If several engines share the slots, count the steps of one engine only.
+    /// [`mark_step`](Self::mark_step). If several engines share the slots, call
+    /// [`find_events`](Self::find_events) for one of them only.
     pub fn last_handle_of(&self, index: u32) -> Option<Handle> {
         handle_of(&self.marked[1], index)
     }

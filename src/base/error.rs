@@ -51,7 +51,7 @@ pub enum Error {
     #[error(
         "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} is {available}. \
          At most {max_boxes} boxes fit at once. On a GPU, `BroadPhase::find_pairs` takes more in several passes, unless too \
-         many meet in one place; if {limit} is a limit of the device, request the device with a higher limit"
+         many meet in one place. If this is a limit of the device, request the device with a higher one"
     )]
     TooManyBoxes {
         /// The box count of the call.

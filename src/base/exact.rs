@@ -56,8 +56,8 @@ pub fn product(a: f32, b: f32) -> f64 {
     f64::from(a) * f64::from(b)
 }
 
-/// Returns two numbers whose exact sum is the product of two finite numbers, if neither overflows nor is less than
-/// 2⁻¹⁰⁷⁴.
+/// Returns the rounded product of two finite numbers, and its exact rounding error. The product must not overflow, and
+/// the error must be 0 or at least 2⁻¹⁰⁷⁴ in magnitude.
 #[inline]
 pub fn two_product(a: f64, b: f64) -> [f64; 2] {
     let product = a * b;

@@ -70,7 +70,8 @@ impl Edit {
 
         pairs.resize(before.max(after), Pair { a: 0, b: 0 });
         // New places ascend and are distinct. Stretches that move down are moved first. They overwrite no stretch that
-        // stays or moves up, since the old end of such a stretch is below the new start of the next stretch.
+        // stays or moves up: it ends, at its old place, no later than at its new one, so before the new start of every
+        // later stretch.
         let down = self.stretches.iter().filter(|stretch| stretch.to < stretch.start);
         down.for_each(|stretch| pairs.copy_within(stretch.start..stretch.end, stretch.to));
         let up = self.stretches.iter().rev().filter(|stretch| stretch.to > stretch.start);

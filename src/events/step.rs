@@ -29,8 +29,8 @@ pub enum Identity<'a> {
     Index,
     /// `[box_count]` generations. Maps a box to the box with the same index if both have the same generation. If they
     /// differ, the box is new, and the earlier box is removed. Then a pair with this index can be lost *and* created.
-    /// The comparison uses the last step that had generations. A box whose index is beyond the boxes of that step is
-    /// mapped to the box with the same index without a comparison.
+    /// The comparison uses the last step that had generations. A box beyond the box count of that step has no
+    /// generation to compare with: it is the box with the same index in the last step.
     Generations(&'a [u32]),
     /// `[box_count]` the index that each box had in the last step, or [`Step::NEW`]. Indices must be distinct. Boxes of
     /// the last step whose index is not in this list are removed.

@@ -15,7 +15,8 @@ pub struct CheckedFilters {
     filters: Filters,
     /// The included pairs, ascending, each once.
     include: Vec<Pair>,
-    /// The excluded and the included pairs, ascending, each once. The search reports none of them.
+    /// The excluded and the included pairs, ascending, each once. The search finds none of them; included pairs are
+    /// added later.
     listed_pairs: Vec<Pair>,
     /// The pairs of `listed_pairs`, by box.
     listed: ListedPairs,

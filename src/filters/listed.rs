@@ -2,7 +2,8 @@
 
 use crate::{Error, Pair};
 
-/// The excluded and included pairs by their smaller index. The search reports none of them.
+/// The excluded and included pairs by their smaller index. The search finds none of them; included pairs are added
+/// later.
 #[derive(Clone, Debug, Default)]
 pub struct ListedPairs {
     /// The start of each box's pairs in `others`, up to the last box that is the smaller index of a pair. Then the end

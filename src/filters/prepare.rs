@@ -56,7 +56,8 @@ impl Prepare {
 
     /// Records `prepare_count`: writes `params` and the dispatch sizes for blocks of boxes. `params` becomes
     /// `max_params`. If there is a `count`, its first number becomes the box count. The box count becomes 0 if this
-    /// number exceeds the box count of `max_params`, or if the device refused filters (`refused`).
+    /// number exceeds the box count of `max_params`, or if the device refused a list of excluded pairs that
+    /// exceeds its capacity (`refused`).
     pub fn record_count(
         &self,
         pass: &mut Pass,

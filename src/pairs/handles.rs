@@ -92,8 +92,8 @@ pub enum GpuIdentity<'a> {
     Index,
     /// `[box_count]` generations, one `u32` each. Maps a box to the box with the same index if both have the same
     /// generation. If they differ, the box is new, and the earlier box is removed. The comparison uses the last step
-    /// that had generations. A box whose index is beyond the boxes of that step is mapped to the box with the same
-    /// index without a comparison.
+    /// that had generations. A box beyond the box count of that step has no generation to compare with:
+    /// it is the box with the same index in the last step.
     Generations(wgpu::BufferSlice<'a>),
     /// `[box_count]` distinct indices, one `u32` each: the index that each box had in the last step, or
     /// [`Step::NEW`](crate::Step::NEW). An index that the last step did not have also means a new box. Boxes of the

@@ -30,8 +30,8 @@ impl Recorder {
     /// forms a pair, with smaller and with larger indices. The pairs are the pairs of the last [`record`](Self::record)
     /// or [`record_events`](Self::record_events). Use this for algorithms that visit the neighbours of a box, such as
     /// densities of particles, islands, or the colouring of a solver. Nothing is submitted or read back. The list of
-    /// pairs and the events stay valid. Record their use before this call, take the list from the result, or clone the
-    /// buffers of the events.
+    /// pairs and the events stay valid, but this call ends their borrow. So record their use before this call, take the
+    /// list from the result, or clone the buffers of the events.
     ///
     /// The neighbours of each box ascend, whatever the order of the pairs. Cost: six dispatches. Memory: 16 bytes per
     /// pair of the list's capacity and 4 per box, not part of the [`MemoryPlan`](crate::MemoryPlan) but within the

@@ -49,7 +49,7 @@ impl<'a> GpuCount<'a> {
     /// Checks that the count can be read. `what` names the counted elements in error messages.
     pub(super) fn check(self, gpu: &Gpu, what: &'static str) -> Result<(), Error> {
         let Self::Stored { count, .. } = self else { return Ok(()) };
-        check(gpu, count, size_of::<u32>() as u64, what, || "a number".to_owned())
+        check(gpu, count, size_of::<u32>() as u64, what, || "counts".to_owned())
     }
 
     /// Returns the count, to bind, if it is in a buffer.

@@ -290,7 +290,6 @@ fn a_tree_of_many_boxes_is_refitted_with_any_number_of_threads() {
     let mut built = cpu::Tree::new();
     built.build(&moved).unwrap();
     let expected = (built.all_hits(&rays).unwrap(), built.nearest(&points, 3).unwrap());
-    // Few threads plan the way of boxes with the build, many with the first refit.
     for threads in [1, 3, 9] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let mut tree = cpu::Tree::new();
@@ -302,7 +301,7 @@ fn a_tree_of_many_boxes_is_refitted_with_any_number_of_threads() {
                 tree.refit(&moved).unwrap();
                 let found = (tree.all_hits(&rays).unwrap(), tree.nearest(&points, 3).unwrap());
                 assert!(found == expected, "{threads} threads, turn {turn}");
-                // Few boxes in between, which are loaded from where they lie.
+                // Few boxes in between.
                 tree.build(&boxes[..1000]).unwrap();
                 tree.refit(&moved[..1000]).unwrap();
             }

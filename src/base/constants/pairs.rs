@@ -32,9 +32,8 @@ shared_constants! {
     RUN_QUADS: u32 = 8;
     /// The u32 count of a run in memory.
     RUN_U32_COUNT: u32 = 3;
-    /// Bits of a rank in the word of a run. Each bit above belongs to one of the quads after the first
-    /// quad of the run. The bit is
-    /// set if an entry begins with this quad.
+    /// Bits of a rank in the word of a run. The bits above belong to the quads of the run after its first quad. A
+    /// bit is set if the stretch of an entry begins with this quad.
     RANK_BITS: u32 = 25;
     /// log2 of `TILE_QUADS`.
     TILE_QUADS_BITS: u32 = 11;
@@ -68,8 +67,8 @@ shared_constants! {
 
     // ---- small ----
 
-    /// Rows per workgroup of `small_emit`. A tile of `small_test` has 256 rows and 256 columns. There,
-    /// `SMALL_ROWS` invocations test the same columns, each against eight rows.
+    /// Rows in a group of rows. A workgroup of `small_emit` writes one group. A tile of `small_test` has 256 rows, so
+    /// eight groups: an invocation tests a word of columns against one row of each group.
     SMALL_ROWS: u32 = 32;
     /// The u32 count of a row in a tile of `small_test`. A tile has 256 by 256 tests.
     SMALL_LINES: u32 = 8;
@@ -100,8 +99,8 @@ shared_constants! {
     EVENT_SPAN: u32 = 256;
     /// Consecutive tiles in a group, whose counts are summed.
     EVENT_GROUP: u32 = 64;
-    /// Consecutive tiles of the last list whose found pairs a workgroup counts in its own memory. The pairs of a tile
-    /// of this step are mostly in two tiles of the last list, so four suffice.
+    /// Consecutive tiles of the last list for which a workgroup counts, in its own memory, the pairs that also exist in
+    /// this step. The pairs of a tile of this step are mostly in two tiles of the last list, so four suffice.
     EVENT_NEAR: u32 = 4;
     /// The u32 count of event totals: the count of each kind of event, and the reason if the step is discarded.
     EVENT_TOTALS: u32 = 4;

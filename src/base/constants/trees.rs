@@ -111,8 +111,8 @@ shared_constants! {
     QUERY_FILTERS: u32 = 64;
     /// `QueryParams::flags`: groups, bodies or a box to ignore select the boxes of a query.
     QUERY_GROUPS: u32 = 128;
-    /// `QueryParams::flags`: casts skip boxes that they touch at the start and leave. The host selects kernels with
-    /// `SKIPS_SEPARATING`.
+    /// `QueryParams::flags`: casts skip boxes that they touch at the start and separate from. The host selects kernels
+    /// with `SKIPS_SEPARATING`.
     QUERY_SKIPS_SEPARATING: u32 = 256;
     /// Status of a query: it has all its answers.
     STATUS_ANSWERED: u32 = 0;

@@ -22,7 +22,8 @@ pub trait PairFilter: Copy + Sync {
         list.truncate(end);
     }
 
-    /// Returns whether the boxes of two entries may be a pair: `false` for boxes of the same set.
+    /// Returns whether the boxes of two entries may be a pair. With two sets, the boxes must be in different sets. With
+    /// one set, this is always `true`.
     fn crosses(&self, a: u32, b: u32) -> bool;
 
     /// Returns the half-space that a box stands for. Every box overlaps that box, but few may touch the half-space.

@@ -26,8 +26,8 @@ pub fn worlds(words: &mut [u32], place: usize, first: usize, external: &[u32], w
     let numbers: HashMap<u32, u32> = world_ids.iter().map(|&[id, number]| (id, number)).collect();
     let count = numbers.len() as u32;
     // Known worlds have numbers below `count`. An unknown world has its id as number, unless the id is below `count`.
-    // Then it gets the id, at least `count`, of a known world. No box has this number, since boxes of known worlds have
-    // the world's number instead of its id.
+    // Then it gets a free number of at least `count`: the id of a known world. No box has this id as number, since
+    // boxes of known worlds have a number below `count`.
     let occupied = (0..count).filter(|id| !numbers.contains_key(id));
     let mut free: Vec<u32> = numbers.keys().copied().filter(|id| *id >= count).collect();
     free.sort_unstable();

@@ -1,5 +1,6 @@
 //! The nodes of the tree, level by level. A node has the bounds of eight consecutive nodes of the level below, or of
 //! eight boxes. There are no pointers: child `c` of node `i` is node `8 i + c` of the level below.
+//! If the first leaf has giants, it is no child.
 
 use rayon::prelude::*;
 

@@ -69,7 +69,9 @@ impl Order {
 fn fill(items: &mut [Item], boxes: &[Aabb]) -> usize {
     let centers = sample(boxes, SAMPLE).map(center).map(|center| Item { center, id: 0 });
     let [low, high] = bounds(centers);
-    let least = GIANT * (half_surface(&Aabb::new(low.to_array(), high.to_array())) as f32);
+    let surface = half_surface(&Aabb::new(low.to_array(), high.to_array())) as f32;
+    // Without a surface around most centers, only unbounded boxes are giants.
+    let least = if surface > 0.0 { GIANT * surface } else { f32::INFINITY };
     let chunks = items.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate();
     let giants = chunks.map(|(chunk, (items, boxes))| {
         let mut giants = Vec::new();
@@ -89,11 +91,13 @@ fn fill(items: &mut [Item], boxes: &[Aabb]) -> usize {
     giants.len()
 }
 
-/// Returns whether a box is valid and half of its surface is at least `least`, up to rounding.
+/// Returns whether a box is valid and half of its surface is at least `least`, up to rounding. The surface of a flat
+/// unbounded box is NaN.
 #[inline(always)]
 fn is_giant(aabb: &Aabb, least: f32) -> bool {
     let [x, y, z] = std::array::from_fn(|k| aabb.max[k] - aabb.min[k]);
-    x * y + y * z + z * x >= least && aabb.is_valid()
+    let surface = x * y + y * z + z * x;
+    (surface >= least || surface.is_nan()) && aabb.is_valid()
 }
 
 /// Divides the boxes of each world. `keys` has the world of each box in the upper half, ascending.
@@ -204,8 +208,8 @@ mod tests {
     fn up_to_eight_giants_have_the_first_leaf() {
         let mut boxes = grid(24);
         for count in 1..=WIDTH {
-            // Neither a flat, a long nor an unbounded giant is missed. Invalid boxes are no giants.
-            let giant = [[30.0, 30.0, 0.0], [900.0, 1.0, 1.0], [f32::INFINITY; 3]][count % 3];
+            // Neither a flat, a long nor a flat unbounded giant is missed. Invalid boxes are no giants.
+            let giant = [[30.0, 30.0, 0.0], [900.0, 1.0, 1.0], [f32::INFINITY, f32::INFINITY, -2.0]][count % 3];
             boxes[999 * count] = Aabb::new([-2.0; 3], giant);
             boxes[999 * count + 1] = Aabb::new(giant, [-2.0; 3]);
             for threads in [1, 5] {

@@ -8,7 +8,7 @@ use crate::Filters;
 pub struct Worlds {
     /// Each world and its leaves, ascending by world.
     ranges: Vec<(u32, [u32; 2])>,
-    /// The ranges of all leaves: the first leaf if it has giants, and the others.
+    /// The ranges of all places among the leaves: the giants, and the other boxes.
     all: [[u32; 2]; 2],
 }
 

@@ -24,7 +24,7 @@ use crate::gpu::kernel::{Kernel, compile_until};
 /// If a call needs a kernel whose compilation is running, the call waits. If the compilation has not begun, the call
 /// compiles the kernel itself. Dropping a `Compilation` cancels compilations that have not begun. It **blocks** until
 /// running compilations end, since drivers crash if the program ends during a compilation. Threads of the `rayon` pool
-/// compile the kernels. So the only thread of a pool must not wait for a compilation.
+/// compile the kernels. So do not wait on a thread of a pool with only one thread: the wait would never end.
 #[derive(Debug)]
 #[must_use = "dropping it gives up on kernels whose turn has not come"]
 pub struct Compilation {

@@ -58,7 +58,8 @@ pub struct LeftPadding {
     pub now: Vec<Pair>,
     /// Pairs of `pairs` that overlapped at the previous test.
     pub then: Vec<Pair>,
-    /// A tree of all padded boxes at the time when the first box left, and a tree of the boxes that have left.
+    /// A tree of all padded boxes, built when the first box left, in which boxes that have left are skipped. And a tree
+    /// of the boxes that have left.
     stayed_tree: Join,
     left_tree: Join,
     has_tree: bool,
