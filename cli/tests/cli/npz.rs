@@ -425,7 +425,7 @@ fn a_bad_npz_gets_one_clear_line_and_no_result() {
             "`half_space[0]` is of box 3, and there are 3 boxes",
         ),
         (with("owner", floats("(1, 3)", &[0.0; 3])), "`owner`: it has 1 rows; 2 are needed, `min` and `max`"),
-        (with("owner", floats("(2, 3)", &[0.0, 1.0, 0.0, 1.0, 0.5, 1.0])), "`owner[1]` is an axis on which the region"),
+        (with("owner", floats("(2, 3)", &[0.0, 1.0, 0.0, 1.0, 0.5, 1.0])), "`owner[1]` reaches from 1 to 0.5"),
     ];
     for (bytes, expected) in files {
         place.write("bad.npz", &bytes);
