@@ -74,21 +74,43 @@ fn fill(items: &mut [Item], boxes: &[Aabb]) -> usize {
     let least = if surface > 0.0 { GIANT * surface } else { f32::INFINITY };
     let chunks = items.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate();
     let giants = chunks.map(|(chunk, (items, boxes))| {
-        let mut giants = Vec::new();
+        let mut giants = Giants::default();
         for ((item, aabb), i) in items.iter_mut().zip(boxes).zip(chunk * CHUNK..) {
             *item = Item { center: center(aabb), id: i as u32 };
-            if is_giant(aabb, least) && giants.len() <= WIDTH {
-                giants.push(i);
+            if is_giant(aabb, least) {
+                giants.add(i);
             }
         }
         giants
     });
-    let giants: Vec<usize> = giants.flatten_iter().collect();
-    if giants.len() > WIDTH || boxes.len() <= WIDTH {
+    let Giants { ids, count } = giants.reduce(Giants::default, Giants::and);
+    if count > WIDTH || boxes.len() <= WIDTH {
         return 0;
     }
-    giants.iter().enumerate().for_each(|(place, &giant)| items.swap(place, giant));
-    giants.len()
+    ids[..count].iter().enumerate().for_each(|(place, &giant)| items.swap(place, giant));
+    count
+}
+
+/// The indices of giants, ascending. A count above [`WIDTH`] means more giants than fit a leaf.
+#[derive(Clone, Copy, Default)]
+struct Giants {
+    ids: [usize; WIDTH],
+    count: usize,
+}
+
+impl Giants {
+    fn add(&mut self, id: usize) {
+        if let Some(place) = self.ids.get_mut(self.count) {
+            *place = id;
+        }
+        self.count = (self.count + 1).min(WIDTH + 1);
+    }
+
+    /// Appends the giants of later boxes.
+    fn and(mut self, later: Self) -> Self {
+        (0..later.count).for_each(|at| self.add(later.ids.get(at).copied().unwrap_or_default()));
+        self
+    }
 }
 
 /// Returns whether a box is valid and half of its surface is at least `least`, up to rounding. The surface of a flat
