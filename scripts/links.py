@@ -56,7 +56,7 @@ def count_words():
     total = 0
     for document in list_documents():
         text = UNCOUNTED.sub("", CODE.sub("", document.read_text(encoding="utf-8")))
-        words = len(re.sub(r"[|]|^[|:-]+$", " ", text, flags=re.MULTILINE).split())
+        words = len(re.sub(r"^[|:-]+$|[|]", " ", text, flags=re.MULTILINE).split())
         print(f"{words:6} {document.relative_to(ROOT)}")
         total += words
     print(f"{total:6} in all")

@@ -181,7 +181,7 @@ twins! {
         pub count_high: u32,
         /// The capacity of the list, in pairs.
         pub capacity: u32,
-        /// Whether all pairs are in the list, as a code:
+        /// The state of the list, as a code:
         /// - 0: all pairs fit.
         /// - 1: the list is too short. `count` is exact, and the list has the first `written` pairs.
         /// - 2: there are more candidates than `Options::candidate_limit`.
@@ -317,7 +317,7 @@ twins! {
         pub count_high: u32,
         /// The capacity of the list, in answers.
         pub capacity: u32,
-        /// Whether all answers are in the list, as a code:
+        /// The state of the list, as a code:
         /// - 0: no overflow.
         /// - 1: not all answers are in the list. `count` is exact, and the list has `written` answers.
         /// - 3: the recorded rounds did not suffice to write the answers. `count` is exact, and `written` is 0.

@@ -11,8 +11,8 @@ use crate::common::*;
 
 #[test]
 fn a_submitted_result_is_there_after_polling() {
-    // So many boxes that the search takes longer than the first poll. If this thread had to wait for a core, the test
-    // tries again.
+    // There are so many boxes that the search takes longer than the first poll. If this thread had to wait for a core,
+    // the test tries again.
     let boxes = Kind::Uniform.generate(100_000, 1);
     let expected = cpu::find_pairs(&boxes, &CANONICAL).unwrap().pairs;
     let mut broad_phase = broad_phase(CANONICAL);

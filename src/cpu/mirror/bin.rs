@@ -115,7 +115,7 @@ pub fn footprint_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
 /// The directions u, v and sweep of a frame, transposed: vector k has coordinate k of all three.
 struct Directions {
     along: [Vec3A; 3],
-    /// Whether each coordinate is positive.
+    /// True for each positive coordinate.
     is_positive: [BVec3A; 3],
 }
 
