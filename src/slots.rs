@@ -27,7 +27,7 @@ impl BoxFilter {
             .with_sphere(self.sphere.into_iter().collect())
             .check_values()
             .map_err(|error| match error {
-                Error::BadFilter { list, problem, .. } => Error::BadFilter { list, index: index as u64, problem },
+                Error::BadFilter { list, problem, .. } => Error::BadFilter { list, index: Some(index as u64), problem },
                 other => other,
             })?;
         let numbers =
@@ -35,7 +35,7 @@ impl BoxFilter {
         for (list, number, end) in numbers {
             if let Some(number) = number.filter(|&number| number >= end) {
                 let problem = format!("is {number}; with `Slots` it must be below {end}, or `None`");
-                return Err(Error::BadFilter { list, index: index as u64, problem });
+                return Err(Error::BadFilter { list, index: Some(index as u64), problem });
             }
         }
         Ok(())

@@ -87,7 +87,7 @@ mod tests {
             Error::ListTooLong { pair_count: 9, required: 72 },
             Error::BadOption { option: "CellSize::Fixed", value: text(), expected: "positive and finite" },
             Error::FilterLength { list: "world", length: 9, box_count: 8 },
-            Error::BadFilter { list: "margin", index: 9, problem: text() },
+            Error::BadFilter { list: "margin", index: Some(9), problem: text() },
             Error::OutOfMemory { buffer: text(), bytes: 9 },
             Error::OutOfMemory { buffer: "a slab's boxes on the host".to_owned(), bytes: 9 },
             Error::DeviceLost { reason: text(), cause: None },

@@ -180,12 +180,12 @@ pub enum Error {
     },
     /// A value in the [`Filters`](crate::Filters) or the [`QueryFilters`](crate::QueryFilters) is invalid, or the
     /// included pairs exceed one binding of the device.
-    #[error("`{list}[{index}]` {problem}")]
+    #[error("`{list}{}` {problem}", in_brackets(*index))]
     BadFilter {
         /// The name of the list.
         list: &'static str,
-        /// The first invalid index, from 0.
-        index: u64,
+        /// The first invalid index, from 0; `None` if the list as a whole is invalid.
+        index: Option<u64>,
         /// The problem, and the remedy.
         problem: String,
     },
@@ -365,6 +365,11 @@ impl Error {
     pub(crate) fn list_too_long(pair_count: u64) -> Self {
         Self::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<crate::Pair>() as u64) }
     }
+}
+
+/// Formats an index after the name of its list.
+fn in_brackets(index: Option<u64>) -> String {
+    index.map_or_else(String::new, |index| format!("[{index}]"))
 }
 
 /// Formats a byte count; empty if the count is 0.

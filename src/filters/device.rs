@@ -413,7 +413,7 @@ impl FilterSet {
 
 /// Returns the error of a call that needs values that exist only on the device.
 pub(super) fn on_device(list: &'static str, what: &str) -> Error {
-    Error::BadFilter { list, index: 0, problem: format!("was changed on the device, {what}") }
+    Error::BadFilter { list, index: None, problem: format!("was changed on the device, {what}") }
 }
 
 /// Sums the bytes of rows.

@@ -114,7 +114,7 @@ impl Filters {
             if let Some(at) = pairs.iter().position(|pair| pair.a.max(pair.b) as usize >= box_count) {
                 let (a, b) = (pairs[at].a, pairs[at].b);
                 let problem = format!("is ({a}, {b}), and there are {box_count} boxes; indices must be smaller");
-                return Err(Error::BadFilter { list, index: at as u64, problem });
+                return Err(Error::BadFilter { list, index: Some(at as u64), problem });
             }
         }
         if let Some(at) = self.half_spaces.iter().position(|half_space| half_space.index as usize >= box_count) {
@@ -122,7 +122,7 @@ impl Filters {
                 "is of box {}, and there are {box_count} boxes; its index must be smaller",
                 self.half_spaces[at].index
             );
-            return Err(Error::BadFilter { list: "half_spaces", index: at as u64, problem });
+            return Err(Error::BadFilter { list: "half_spaces", index: Some(at as u64), problem });
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Filters {
         for (list, pairs) in [("exclude", &self.exclude), ("include", &self.include)] {
             if let Some(at) = pairs.iter().position(|pair| pair.a == pair.b) {
                 let problem = format!("is ({0}, {0}): a box with itself; the two boxes must differ", pairs[at].a);
-                return Err(Error::BadFilter { list, index: at as u64, problem });
+                return Err(Error::BadFilter { list, index: Some(at as u64), problem });
             }
         }
         let listed = u64::from(self.exclude_at_most) + self.include.len() as u64;
@@ -154,7 +154,7 @@ impl Filters {
                 "is {most}, with {included} included pairs; it must be at most {EXCLUDE_MOST}, and both together at most \
                  {MAX_ENTRIES}"
             );
-            return Err(Error::BadFilter { list: "exclude_at_most", index: 0, problem });
+            return Err(Error::BadFilter { list: "exclude_at_most", index: None, problem });
         }
         let mut seen = HashSet::new();
         for (at, half_space) in self.half_spaces.iter().enumerate() {
@@ -165,7 +165,7 @@ impl Filters {
             } else {
                 continue;
             };
-            return Err(Error::BadFilter { list: "half_spaces", index: at as u64, problem });
+            return Err(Error::BadFilter { list: "half_spaces", index: Some(at as u64), problem });
         }
         if let Some(region) = self.owner
             && !region.is_valid()
@@ -176,7 +176,7 @@ impl Filters {
                 "reaches from {} to {}; both must be numbers, and the lower bound must come first",
                 region.min[axis], region.max[axis]
             );
-            return Err(Error::BadFilter { list: "owner", index: axis as u64, problem });
+            return Err(Error::BadFilter { list: "owner", index: Some(axis as u64), problem });
         }
         Ok(())
     }
@@ -188,7 +188,7 @@ impl Filters {
     pub(crate) fn check_for_queries(&self) -> Result<(), Error> {
         let problem = "is set; queries have no owner region, so it must be `None`".to_owned();
         match self.owner {
-            Some(_) => Err(Error::BadFilter { list: "owner", index: 0, problem }),
+            Some(_) => Err(Error::BadFilter { list: "owner", index: None, problem }),
             None => Ok(()),
         }
     }
@@ -262,7 +262,7 @@ fn check_margins(first: usize, margins: &[f32]) -> Result<(), Error> {
         None => Ok(()),
         Some(at) => {
             let problem = format!("is {}; it must be finite and not negative", margins[at]);
-            Err(Error::BadFilter { list: "margin", index: first.saturating_add(at) as u64, problem })
+            Err(Error::BadFilter { list: "margin", index: Some(first.saturating_add(at) as u64), problem })
         }
     }
 }

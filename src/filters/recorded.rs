@@ -50,7 +50,7 @@ impl FilterSet {
         if format == ValueFormat::Margins && !self.filters().sphere.is_empty() {
             let problem =
                 "changes the radius of a sphere, which the host pads: change margins with `change_filters`".to_owned();
-            return Err(Error::BadFilter { list, index: boxes.start.into(), problem });
+            return Err(Error::BadFilter { list, index: Some(boxes.start.into()), problem });
         }
         check(gpu, external, bytes_of(format, count), list, || format!("{count} values"))?;
         self.fit(length)?;
@@ -80,7 +80,7 @@ impl FilterSet {
         let place = if format == ValueFormat::Margins { Some(0) } else { self.lists.place_of(self.checked(), list) };
         let place = place.ok_or_else(|| Error::BadFilter {
             list,
-            index: 0,
+            index: None,
             problem: "is empty; set it with `set_filters` first".to_owned(),
         })?;
         if list == WORLD && self.world_ids.is_none() {
@@ -146,7 +146,7 @@ impl FilterSet {
         if which.end as usize > half_space_count {
             let problem =
                 format!("is the end of a range; it must be at most the count of half-spaces, {half_space_count}");
-            return Err(Error::BadFilter { list: LIST, index: which.end.into(), problem });
+            return Err(Error::BadFilter { list: LIST, index: Some(which.end.into()), problem });
         }
         check(gpu, external, bytes::<[f32; 4]>(count), LIST, || format!("{count} half-spaces"))?;
         self.fit(box_count as usize)?;
@@ -198,7 +198,7 @@ impl FilterSet {
             None => Ok(()),
             Some((list, _)) => {
                 let problem = "is set; it must be empty, since the input is points or spheres".to_owned();
-                Err(Error::BadFilter { list, index: 0, problem })
+                Err(Error::BadFilter { list, index: None, problem })
             }
         }
     }
@@ -284,7 +284,7 @@ impl FilterSet {
         let capacity = self.filters().exclude_at_most;
         if capacity == 0 || at_most > capacity {
             let problem = format!("has up to {at_most} pairs; it must have at most `exclude_at_most`, {capacity}");
-            return Err(Error::BadFilter { list: "exclude", index: 0, problem });
+            return Err(Error::BadFilter { list: "exclude", index: None, problem });
         }
         self.fit(box_count as usize)
     }
@@ -348,6 +348,6 @@ fn bytes_of(format: ValueFormat, count: u32) -> u64 {
 fn length_of(list: &'static str, range: &Range<u32>) -> Result<u32, Error> {
     range.end.checked_sub(range.start).ok_or_else(|| {
         let problem = "is the begin of a range; the end must not be smaller".to_owned();
-        Error::BadFilter { list, index: range.start.into(), problem }
+        Error::BadFilter { list, index: Some(range.start.into()), problem }
     })
 }

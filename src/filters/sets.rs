@@ -30,7 +30,7 @@ impl TwoSets {
         let Some(at) = filters.include.iter().position(is_within) else { return Ok(()) };
         let Pair { a, b } = filters.include[at];
         let problem = format!("is ({a}, {b}); the two boxes must be in different sets");
-        Err(Error::BadFilter { list: "include", index: at as u64, problem })
+        Err(Error::BadFilter { list: "include", index: Some(at as u64), problem })
     }
 
     /// Copies the boxes of two sets, and checks that the filters include no pair within a set.

@@ -161,8 +161,7 @@ impl FilterSet {
         if self.checked().half_spaces().is_empty() {
             return Ok(());
         }
-        let problem =
-            "is a half-space; recorded queries do not support half-spaces, so query from host memory".to_owned();
-        Err(Error::BadFilter { list: HALF_SPACES, index: 0, problem })
+        let problem = "is set; recorded queries do not support half-spaces, so query from host memory".to_owned();
+        Err(Error::BadFilter { list: HALF_SPACES, index: None, problem })
     }
 }

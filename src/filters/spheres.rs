@@ -21,7 +21,7 @@ pub(crate) fn check_spheres(list: &'static str, first: usize, spheres: &[[f32; 4
             let problem = format!(
                 "is centre ({x}, {y}, {z}) and radius {radius}; the centre must be finite, and the radius at least zero, or infinity for no sphere"
             );
-            Err(Error::BadFilter { list, index: first.saturating_add(at) as u64, problem })
+            Err(Error::BadFilter { list, index: Some(first.saturating_add(at) as u64), problem })
         }
     }
 }

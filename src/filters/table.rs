@@ -287,11 +287,11 @@ pub(super) fn check_places(list: &'static str, length: usize, first: usize, coun
     if first.checked_add(count).is_some_and(|end| end <= length) {
         return Ok(());
     }
-    let problem = match length {
-        0 => "cannot change: no list was set. Set one with `set_filters` first".to_owned(),
-        _ => format!("is the first of {count} values to change, and the list has {length}"),
+    let (index, problem) = match length {
+        0 => (None, "is empty, so it cannot change; set it with `set_filters` first".to_owned()),
+        _ => (Some(first as u64), format!("is the first of {count} values to change, and the list has {length}")),
     };
-    Err(Error::BadFilter { list, index: first as u64, problem })
+    Err(Error::BadFilter { list, index, problem })
 }
 
 /// Sets the value of one of `box_count` boxes. An empty list stays empty if the value is the default.

@@ -41,7 +41,7 @@ pub(super) fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) 
             // The error names the list instead of the most boxes, since fewer boxes do not help.
             let most = available / size_of::<Pair>() as u64;
             let problem = format!("is one too many; {limit} = {available} has capacity for {most}");
-            Err(Error::BadFilter { list: "include", index: most, problem })
+            Err(Error::BadFilter { list: "include", index: Some(most), problem })
         }
         _ => check_rows(boxes, limits, filters),
     }

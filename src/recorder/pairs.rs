@@ -109,7 +109,7 @@ impl Recorder {
         box_count.check(&self.core.gpu, "box count")?;
         if matches!(box_count, GpuCount::Stored { .. }) && !self.filters.filters().include.is_empty() {
             let problem = "has pairs; it must be empty if the box count is in a buffer".to_owned();
-            return Err(Error::BadFilter { list: "include", index: 0, problem });
+            return Err(Error::BadFilter { list: "include", index: None, problem });
         }
         self.filters.fit(box_count.at_most() as usize)
     }

@@ -137,11 +137,11 @@ fn a_change_beyond_a_list_is_refused_and_changes_nothing() {
         Err(Error::BadFilter { list: l, index: i, .. }) => assert_eq!((l, i), (list, index)),
         other => panic!("{other:?}"),
     };
-    refused("group", 9, engine.change_filters(9, Attribute::Group(&[2, 2])));
-    refused("group", usize::MAX as u64, engine.change_filters(usize::MAX, Attribute::Group(&[2, 2])));
-    refused("world", 0, engine.change_filters(0, Attribute::World(&[0])));
-    refused("margin", 4, engine.change_filters(3, Attribute::Margin(&[0.0, f32::NAN])));
-    refused("margin", 3, engine.change_filters(3, Attribute::Margin(&[-1.0])));
+    refused("group", Some(9), engine.change_filters(9, Attribute::Group(&[2, 2])));
+    refused("group", Some(usize::MAX as u64), engine.change_filters(usize::MAX, Attribute::Group(&[2, 2])));
+    refused("world", None, engine.change_filters(0, Attribute::World(&[0])));
+    refused("margin", Some(4), engine.change_filters(3, Attribute::Margin(&[0.0, f32::NAN])));
+    refused("margin", Some(3), engine.change_filters(3, Attribute::Margin(&[-1.0])));
     assert_eq!(engine.filters(), &filters);
     let expected = brute_force::find_filtered_pairs(&boxes, &filters);
     assert_finds(&mut engine, &boxes, &expected, CANONICAL, "after refusals");
@@ -153,7 +153,7 @@ fn filters_of_other_boxes_are_refused_by_the_call_and_the_first_that_is_wrong_is
     let two = Pair { a: 0, b: 1 };
     let half_space = |index| HalfSpace { index, normal: [0.0, 0.0, 1.0], offset: 0.0 };
     let length = |list, length| Error::FilterLength { list, length, box_count: 600 };
-    let bad = |list, index, problem: &str| Error::BadFilter { list, index, problem: problem.to_owned() };
+    let bad = |list, index, problem: &str| Error::BadFilter { list, index: Some(index), problem: problem.to_owned() };
     let cases = [
         (Filters::default().with_group(vec![1; 599]), length("group", 599)),
         (Filters::default().with_sleeping(vec![true; 601]).with_world(vec![0; 1]), length("sleeping", 601)),
@@ -206,7 +206,7 @@ fn filters_without_a_meaning_are_refused_at_once_and_the_old_ones_stay() {
         (Filters::default().with_include(itself), ("include", 1)),
     ] {
         match engine.set_filters(filters) {
-            Err(Error::BadFilter { list, index, .. }) => assert_eq!((list, index), wrong),
+            Err(Error::BadFilter { list, index, .. }) => assert_eq!((list, index), (wrong.0, Some(wrong.1))),
             other => panic!("{wrong:?}: {other:?}"),
         }
         assert_eq!(engine.filters(), &old);

@@ -93,10 +93,10 @@ fn a_sphere_without_a_meaning_is_refused() {
         on_both(CANONICAL, |engine| {
             let good = [0.0, 0.0, 0.0, f32::INFINITY];
             let refused = engine.set_filters(Filters::default().with_sphere(vec![good, sphere]));
-            assert!(matches!(refused, Err(Error::BadFilter { list: "sphere", index: 1, .. })), "{refused:?}");
+            assert!(matches!(refused, Err(Error::BadFilter { list: "sphere", index: Some(1), .. })), "{refused:?}");
             engine.set_filters(Filters::default().with_sphere(vec![good; 3])).unwrap();
             let refused = engine.change_filters(1, Attribute::Sphere(&[good, sphere]));
-            assert!(matches!(refused, Err(Error::BadFilter { list: "sphere", index: 2, .. })), "{refused:?}");
+            assert!(matches!(refused, Err(Error::BadFilter { list: "sphere", index: Some(2), .. })), "{refused:?}");
         });
     }
 }
@@ -162,7 +162,7 @@ fn a_double_that_no_sphere_can_have_is_refused_after_rounding_too() {
     {
         let filters = Filters::default().with_sphere(vec![sphere_from_f64(center, radius)]);
         let refused = filters.check(1);
-        assert!(matches!(refused, Err(Error::BadFilter { list: "sphere", index: 0, .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::BadFilter { list: "sphere", index: Some(0), .. })), "{refused:?}");
     }
     assert_eq!(sphere_from_f64([0.1, 0.0, 0.0], 1e300), [0.1, 0.0, 0.0, f32::INFINITY]);
 }

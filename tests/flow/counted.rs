@@ -72,7 +72,7 @@ fn filters_have_lists_for_the_most_boxes_that_there_may_be() {
         // The host cannot check that the boxes of an included pair exist.
         recorder.set_filters(all.clone().with_include(vec![Pair::new(1, 2)])).unwrap();
         let error = recorder.record(&mut encoder(), buffer.slice(..), count()).unwrap_err();
-        assert!(matches!(error, Error::BadFilter { list: "include", .. }), "{error}");
+        assert!(matches!(error, Error::BadFilter { list: "include", index: None, .. }), "{error}");
         recorder.set_filters(Filters::default()).unwrap();
     }
 }

@@ -250,7 +250,7 @@ fn filters_that_do_not_fit_are_refused_and_say_so() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 2];
     let mut tree = Both::new();
     let refused = tree.set_filters(Filters::default().with_owner(Some(boxes[0]))).unwrap_err();
-    assert!(matches!(refused, Error::BadFilter { list: "owner", .. }), "{refused}");
+    assert!(matches!(refused, Error::BadFilter { list: "owner", index: None, .. }), "{refused}");
     tree.set_filters(Filters::default().with_world(vec![0])).unwrap();
     assert_eq!(tree.build(&boxes).unwrap_err(), Error::FilterLength { list: "world", length: 1, box_count: 2 });
     assert_eq!(tree.overlaps(&[[0.5; 3]]).unwrap_err(), Error::NotBuilt);

@@ -211,7 +211,7 @@ fn spheres_that_do_not_fit_the_queries_are_refused() {
     assert_eq!(refused(vec![good]), Error::QueryFilterLength { list: "sphere", length: 1, query_count: 2 });
     for bad in [[f32::NAN, 0.0, 0.0, 1.0], [0.0, f32::INFINITY, 0.0, 1.0], [0.0, 0.0, 0.0, -1.0]] {
         let error = refused(vec![good, bad]);
-        assert!(matches!(error, Error::BadFilter { list: "query_filters.sphere", index: 1, .. }), "{error}");
+        assert!(matches!(error, Error::BadFilter { list: "query_filters.sphere", index: Some(1), .. }), "{error}");
         assert!(error.to_string().contains("the centre must be finite"), "{error}");
     }
 }

@@ -365,7 +365,7 @@ fn a_removed_box_and_one_in_its_slot_in_the_same_step_lose_a_pair_and_create_one
 fn values_without_a_meaning_are_refused_and_change_nothing() {
     fn assert_refused<T: Debug>(refused: Result<T, Error>, list: &str) {
         assert!(
-            matches!(&refused, Err(Error::BadFilter { list: l, index: 1, .. }) if *l == list),
+            matches!(&refused, Err(Error::BadFilter { list: l, index: Some(1), .. }) if *l == list),
             "{list}: {refused:?}"
         );
     }
