@@ -190,17 +190,37 @@ impl Scatter<'_> {
     }
 
     fn one(&self, first: u32, cells: &[[i32; 4]], placed: &[Placed], out: &mut [u64]) {
-        let mut places = out.iter_mut();
+        let mut next = 0;
         for ((&own, placed), index) in cells.iter().zip(placed).zip(first..) {
             if !bin::is_binned(own) || bin::is_giant(own, self.level, self.frame) {
                 continue;
             }
             let set = if self.second.get(index as usize) == Some(&true) { ENTRY_SECOND } else { 0 };
-            bin::for_each_entry(own, index, placed.start, self.frame, self.level, |key, entry| {
-                if let Some(place) = places.next() {
-                    *place = u64::from(key) << 32 | u64::from(entry & !ENTRY_SECOND | set);
+            let own @ [u0, v0, u1, v1] = bin::coarse(own, self.level);
+            let entry_at = |u, v| {
+                let (key, entry) = bin::entry_of(own, [u, v], index, placed.start, self.frame);
+                u64::from(key) << 32 | u64::from(entry | set)
+            };
+            let [columns, rows] = [u1 - u0, v1 - v0].map(|more| 1 + more as usize);
+            if columns <= 2
+                && rows <= 2
+                && let Some(four) = out.get_mut(next..next + 4)
+            {
+                // Loops would be mispredicted, so write four entries. If the box has fewer, the next box overwrites the
+                // others.
+                four[0] = entry_at(u0, v0);
+                four[1] = entry_at(u1, v0);
+                four[columns] = entry_at(u0, v1);
+                four[columns + rows - 1] = entry_at(u1, v1);
+                next += columns * rows;
+                continue;
+            }
+            for v in v0..=v1 {
+                for u in u0..=u1 {
+                    out[next] = entry_at(u, v);
+                    next += 1;
                 }
-            });
+            }
         }
     }
 }

@@ -39,7 +39,8 @@ struct Corners {
 
 impl Corners {
     fn new(aabb: &Aabb, entry: u32) -> Self {
-        let is = |flag| if entry & flag != 0 { 1.0 } else { 0.0 };
+        // No branch, since it would be mispredicted.
+        let is = |flag| f32::from(u8::from(entry & flag != 0));
         let min = Vec3::from(aabb.min).extend(1.0 - is(ENTRY_FIRST_V));
         Self { min, max: Vec3::from(aabb.max).extend(is(ENTRY_FIRST_U)) }
     }
@@ -88,12 +89,14 @@ impl Sorted {
             for (((ends, entries), corners), first) in places.zip((chunk * CHUNK..).step_by(BLOCK)) {
                 // Boxes are scattered in memory. Issue all loads first, so that the processor runs them at the same
                 // time.
-                for ((end, entry), (corners, &sorted)) in
-                    ends.iter_mut().zip(entries).zip(corners.iter_mut().zip(&sorted[first..]))
-                {
-                    let placed = &placed[box_of(sorted) as usize];
-                    (*end, *entry) = (placed.end, sorted as u32);
-                    *corners = Corners::new(&placed.aabb, *entry);
+                let mut loaded = [Placed::default(); BLOCK];
+                for (loaded, &sorted) in loaded.iter_mut().zip(&sorted[first..]) {
+                    *loaded = placed[box_of(sorted) as usize];
+                }
+                let places = ends.iter_mut().zip(entries).zip(corners);
+                for (((end, entry), corners), (loaded, &sorted)) in places.zip(loaded.iter().zip(&sorted[first..])) {
+                    (*end, *entry) = (loaded.end, sorted as u32);
+                    *corners = Corners::new(&loaded.aabb, *entry);
                 }
                 for (end, at) in ends.iter_mut().zip(first..) {
                     let end_key = (sorted[at] >> 32) as u32 & !mask | *end;

@@ -99,12 +99,7 @@ pub fn is_giant(cells: [i32; 4], level: u32, frame: &Frame) -> bool {
 
 /// Quantises a scaled coordinate on the sweep axis.
 pub fn position(frame: &Frame, x: f32) -> u32 {
-    let segment = frame.knots.partition_point(|knot| knot[0] <= x).saturating_sub(1);
-    let segment_bits = frame.position_bits - KNOT_BITS;
-    let last = (1u32 << segment_bits) - 1;
-    let [start, quanta] = frame.knots[segment];
-    let quantum = ((x - start) * quanta).clamp(0.0, last as f32) as u32;
-    (segment as u32) << segment_bits | quantum.min(last)
+    Directions::new(frame).position(frame, x)
 }
 
 /// Packs fractions (first u, first v, last u, last v) into the bytes (first u, last u, first v, last v) of a footprint.
@@ -112,17 +107,34 @@ pub fn footprint_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
     u0 | u1 << 8 | v0 << 16 | v1 << 24
 }
 
-/// The directions u, v and sweep of a frame, transposed: vector k has coordinate k of all three.
+/// The directions u, v and sweep of a frame, in the layout of vector instructions.
 struct Directions {
+    /// Vector k has coordinate k of all three directions.
     along: [Vec3A; 3],
     /// True for each positive coordinate.
     is_positive: [BVec3A; 3],
+    /// The start of each segment of the sweep axis.
+    starts: [f32; KNOT_COUNT as usize],
 }
 
 impl Directions {
     fn new(frame: &Frame) -> Self {
         let along = [0, 1, 2].map(|k| Vec3A::new(frame.plane_u[k], frame.plane_v[k], frame.sweep[k]));
-        Self { along, is_positive: along.map(|along| along.cmpgt(Vec3A::ZERO)) }
+        let is_positive = along.map(|along| along.cmpgt(Vec3A::ZERO));
+        Self { along, is_positive, starts: frame.knots.map(|[start, _]| start) }
+    }
+
+    /// Quantises a scaled coordinate on the sweep axis.
+    #[inline(always)]
+    fn position(&self, frame: &Frame, x: f32) -> u32 {
+        // Compare all starts, four at once. A binary search takes longer, since each comparison waits for the last one.
+        let at_or_below: u32 = self.starts.iter().map(|&start| u32::from(start <= x)).sum();
+        let segment = at_or_below.saturating_sub(1);
+        let segment_bits = frame.position_bits - KNOT_BITS;
+        let last = (1u32 << segment_bits) - 1;
+        let [start, quanta] = frame.knots[segment as usize];
+        let quantum = ((x - start) * quanta).clamp(0.0, last as f32) as u32;
+        segment << segment_bits | quantum.min(last)
     }
 
     /// Projects a box on all directions as [`project`](super::frame::project) does: returns the starts and the ends.
@@ -261,8 +273,8 @@ fn place_box<const WORLDS: bool>(
     if super::pca::counts_within(aabb, frame.limit) && !is_global {
         let [from, to] = directions.project(scaled(aabb.min, frame), scaled(aabb.max, frame));
         let (own, footprint) = place_of(frame, from, to);
-        let start = position(frame, from.z - frame.sweep_slop).saturating_sub(1);
-        let end = (position(frame, to.z + frame.sweep_slop) + 1).min((1 << frame.position_bits) - 1);
+        let start = directions.position(frame, from.z - frame.sweep_slop).saturating_sub(1);
+        let end = (directions.position(frame, to.z + frame.sweep_slop) + 1).min((1 << frame.position_bits) - 1);
         let tile = if WORLDS { tile_of(frame, world) } else { 0 };
         return (own, [tile | start, end, footprint, 0]);
     }
@@ -352,28 +364,15 @@ pub struct Entries {
     pub first_invalid: Vec<u32>,
 }
 
-/// Passes the key and the entry of a binned box to `each`, for each of its cells at a level, by rows of cells. `start`
-/// has the bits of the box's world.
-pub fn for_each_entry(
-    own: [i32; 4],
-    index: u32,
-    start: u32,
-    frame: &Frame,
-    level: u32,
-    mut each: impl FnMut(u32, u32),
-) {
+/// Returns the key and the entry of a box in one of its `own` cells, without the flags of last cells. `start` has the
+/// bits of the box's world.
+#[inline(always)]
+pub fn entry_of([u0, v0, ..]: [i32; 4], [u, v]: [i32; 2], index: u32, start: u32, frame: &Frame) -> (u32, u32) {
     let mask = frame.cell_bits.map(|bits| (1u32 << bits) - 1);
-    let [u0, v0, u1, v1] = coarse(own, level);
-    for v in v0..=v1 {
-        for u in u0..=u1 {
-            let cell = (v as u32 & mask[1]) << frame.cell_bits[0] | u as u32 & mask[0];
-            let first_u = if u == u0 { ENTRY_FIRST_U } else { 0 };
-            let first_v = if v == v0 { ENTRY_FIRST_V } else { 0 };
-            let last_u = if u == u1 { ENTRY_LAST_U } else { 0 };
-            let last_v = if v == v1 { ENTRY_LAST_V } else { 0 };
-            each(cell << frame.position_bits ^ start, index | first_u | first_v | last_u | last_v);
-        }
-    }
+    let cell = (v as u32 & mask[1]) << frame.cell_bits[0] | u as u32 & mask[0];
+    let first_u = if u == u0 { ENTRY_FIRST_U } else { 0 };
+    let first_v = if v == v0 { ENTRY_FIRST_V } else { 0 };
+    (cell << frame.position_bits ^ start, index | first_u | first_v)
 }
 
 /// Lists the entries of each box at a level, the giants and the first invalid boxes. Replaces the footprints by the
@@ -385,10 +384,16 @@ pub fn scatter(cells: &[[i32; 4]], positions: &mut [[u32; 4]], frame: &Frame, le
             out.giants.push(i as u32);
         } else if is_binned(own) {
             positions[i][2] = merged_footprint(own, positions[i][2], level);
-            for_each_entry(own, i as u32, positions[i][0], frame, level, |key, entry| {
-                out.keys.push(key);
-                out.entries.push(entry);
-            });
+            let own @ [u0, v0, u1, v1] = coarse(own, level);
+            for v in v0..=v1 {
+                for u in u0..=u1 {
+                    let (key, entry) = entry_of(own, [u, v], i as u32, positions[i][0], frame);
+                    let last_u = if u == u1 { ENTRY_LAST_U } else { 0 };
+                    let last_v = if v == v1 { ENTRY_LAST_V } else { 0 };
+                    out.keys.push(key);
+                    out.entries.push(entry | last_u | last_v);
+                }
+            }
         } else if out.first_invalid.len() < INVALID_LISTED as usize {
             out.first_invalid.push(i as u32);
         }
