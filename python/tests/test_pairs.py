@@ -148,7 +148,7 @@ def test_filters_that_are_none_are_refused(lists, exception, word):
         (dict(margin=[-1.0, 0, 0]), "margin"),
         (dict(exclude=[[0, 3]]), "exclude"),
         (dict(include=[[1, 1]]), "include"),
-        (dict(half_space_box=[0], half_space=[[0, 0, 0, 1]]), "half_space"),
+        (dict(half_space_box=[0], half_space=[[0, 0, 0, 1]]), r"`half_space\[0\]`"),
     ],
 )
 def test_filters_that_do_not_fit_the_boxes_are_refused(device, lists, word):

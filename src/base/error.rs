@@ -178,13 +178,13 @@ pub enum Error {
         /// The most half-spaces of a shape.
         most: u64,
     },
-    /// A value in the [`Filters`](crate::Filters) or the [`QueryFilters`](crate::QueryFilters) is invalid, or the
-    /// included pairs exceed one binding of the device.
+    /// A value in the [`Filters`](crate::Filters) or the [`QueryFilters`](crate::QueryFilters) is invalid, the call does
+    /// not support a list, or the included pairs exceed one binding of the device.
     #[error("`{list}{}` {problem}", in_brackets(*index))]
     BadFilter {
         /// The name of the list.
         list: &'static str,
-        /// The first invalid index, from 0; `None` if the list as a whole is invalid.
+        /// The first invalid index, from 0; for `owner`, the axis. `None` if the error concerns the whole list.
         index: Option<u64>,
         /// The problem, and the remedy.
         problem: String,

@@ -49,8 +49,10 @@ impl FilterSet {
         }
         if format == ValueFormat::Margins && !self.filters().sphere.is_empty() {
             let problem =
-                "changes the radius of a sphere, which the host pads: change margins with `change_filters`".to_owned();
-            return Err(Error::BadFilter { list, index: Some(boxes.start.into()), problem });
+                "cannot change in a recording: margins change the radii of spheres, which the host pads. Use \
+                           `change_filters`"
+                    .to_owned();
+            return Err(Error::BadFilter { list, index: None, problem });
         }
         check(gpu, external, bytes_of(format, count), list, || format!("{count} values"))?;
         self.fit(length)?;
@@ -78,11 +80,7 @@ impl FilterSet {
         self.upload(gpu, length, false)?;
         self.note_change(list);
         let place = if format == ValueFormat::Margins { Some(0) } else { self.lists.place_of(self.checked(), list) };
-        let place = place.ok_or_else(|| Error::BadFilter {
-            list,
-            index: None,
-            problem: "is empty; set it with `set_filters` first".to_owned(),
-        })?;
+        let place = place.ok_or_else(|| super::table::no_list(list))?;
         if list == WORLD && self.world_ids.is_none() {
             self.world_ids = Some(Buffer::of(gpu, "world_ids", &self.checked().world_ids(), STORAGE)?);
         }

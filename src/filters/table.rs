@@ -287,11 +287,17 @@ pub(super) fn check_places(list: &'static str, length: usize, first: usize, coun
     if first.checked_add(count).is_some_and(|end| end <= length) {
         return Ok(());
     }
-    let (index, problem) = match length {
-        0 => (None, "is empty, so it cannot change; set it with `set_filters` first".to_owned()),
-        _ => (Some(first as u64), format!("is the first of {count} values to change, and the list has {length}")),
-    };
-    Err(Error::BadFilter { list, index, problem })
+    if length == 0 {
+        return Err(no_list(list));
+    }
+    let problem = format!("is the first of {count} values to change, and the list has {length}");
+    Err(Error::BadFilter { list, index: Some(first as u64), problem })
+}
+
+/// Returns the error of a change of an empty list.
+pub(super) fn no_list(list: &'static str) -> Error {
+    let problem = "is empty, so it cannot change; set it with `set_filters` first".to_owned();
+    Error::BadFilter { list, index: None, problem }
 }
 
 /// Sets the value of one of `box_count` boxes. An empty list stays empty if the value is the default.

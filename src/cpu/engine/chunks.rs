@@ -206,8 +206,8 @@ impl Scatter<'_> {
                 && rows <= 2
                 && let Some(four) = out.get_mut(next..next + 4)
             {
-                // Loops would be mispredicted, so write four entries. If the box has fewer, the next box overwrites the
-                // others.
+                // The ends of loops would be mispredicted, so write four entries. If the box has fewer, the next box
+                // overwrites the others.
                 four[0] = entry_at(u0, v0);
                 four[1] = entry_at(u1, v0);
                 four[columns] = entry_at(u0, v1);

@@ -107,13 +107,13 @@ pub fn footprint_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
     u0 | u1 << 8 | v0 << 16 | v1 << 24
 }
 
-/// The directions u, v and sweep of a frame, in the layout of vector instructions.
+/// The directions u, v and sweep of a frame, and the segments of the sweep axis, in the layout of vector instructions.
 struct Directions {
     /// Vector k has coordinate k of all three directions.
     along: [Vec3A; 3],
     /// True for each positive coordinate.
     is_positive: [BVec3A; 3],
-    /// The start of each segment of the sweep axis.
+    /// The start of each segment, ascending.
     starts: [f32; KNOT_COUNT as usize],
 }
 
@@ -127,7 +127,8 @@ impl Directions {
     /// Quantises a scaled coordinate on the sweep axis.
     #[inline(always)]
     fn position(&self, frame: &Frame, x: f32) -> u32 {
-        // Compare all starts, four at once. A binary search takes longer, since each comparison waits for the last one.
+        // Starts ascend, so the count of starts up to x gives the segment. Four are compared at once. In a binary
+        // search, each comparison would wait for the one before.
         let at_or_below: u32 = self.starts.iter().map(|&start| u32::from(start <= x)).sum();
         let segment = at_or_below.saturating_sub(1);
         let segment_bits = frame.position_bits - KNOT_BITS;
