@@ -48,9 +48,8 @@ pub fn exception(error: &Error) -> PyErr {
 
 /// Returns the text of an error, with items of Rust replaced by those of Python.
 fn in_python_terms(error: &Error) -> String {
-    const TERMS: [(&str, &str); 11] = [
-        ("`half_spaces`", "`half_space`"),
-        ("`half_spaces[", "`half_space["),
+    const TERMS: [(&str, &str); 10] = [
+        ("`half_spaces", "`half_space"),
         ("`broadsweep::cpu::find_pairs` needs no GPU", "device=\"cpu\" needs none"),
         ("Create a new device and new engines, and call again", "Create a new `BroadPhase` or `Tree`, and call again"),
         ("`BroadPhase::stream_pairs`", "`BroadPhase.stream`"),
